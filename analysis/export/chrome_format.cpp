@@ -1,7 +1,6 @@
 #include "analysis/export/chrome_format.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -23,20 +22,17 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> unhex(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
-    if (error != std::errc() || end != text.data() + i + 2) return std::nullopt;
-    bytes += static_cast<char>(value);
-  }
-  return bytes;
-}
-
 const Json* only_member(const Json& object, const char* key) {
   return object.is_object() && object.size() == 1 && object.contains(key) ? &object.at(key) : nullptr;
+}
+
+// Returns the number of cell(double), or none.
+std::optional<double> real_of(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  const Json* real = only_member(value, "real");
+  if (real && *real == "inf") return INFINITY;
+  if (real && *real == "-inf") return -INFINITY;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -54,20 +50,6 @@ Json cell(std::string_view text) {
 Json cell(double number) {
   if (std::isfinite(number)) return number;
   return {{"real", number > 0 ? "inf" : "-inf"}};
-}
-
-std::optional<std::string> text_of(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  const Json* bytes = only_member(value, "bytes");
-  return bytes && bytes->is_string() ? unhex(bytes->get_ref<const std::string&>()) : std::nullopt;
-}
-
-std::optional<double> real_of(const Json& value) {
-  if (value.is_number()) return value.get<double>();
-  const Json* real = only_member(value, "real");
-  if (real && *real == "inf") return INFINITY;
-  if (real && *real == "-inf") return -INFINITY;
-  return std::nullopt;
 }
 
 std::string category_of(const std::optional<std::string>& domain) {

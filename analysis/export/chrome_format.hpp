@@ -1,8 +1,9 @@
-// What the Chrome export and its import agree on: where in the JSON the parts of a row are that no viewer shows.
+// The format of the Chrome export: where the JSON holds the parts of a row that viewers do not show.
 //
 // The file's first member, "ddpprof", marks it. Members "ddpprof 1", "ddpprof 2", … before the events hold the rows of
-// all tables that are no events, in parts that a reader can hold; each event holds a row in its name, times and `args`,
-// and under `args.ddpprof` what those cannot say. The last member, "ddpprof end", has the number of rows of each table.
+// all tables whose rows are not events, in parts that fit into a reader's buffer. Each event holds a row in its name,
+// times and `args`; `args.ddpprof` holds the values that these cannot represent. The last member, "ddpprof end", has
+// the number of rows of each table.
 #pragma once
 
 #include <array>
@@ -52,8 +53,6 @@ bool is_text(std::string_view bytes);
 // "inf"} for an infinity.
 Json cell(std::string_view text);
 Json cell(double number);
-std::optional<std::string> text_of(const Json& cell);  // none: no text
-std::optional<double> real_of(const Json& cell);       // none: no number
 
 // Converts a range's domain to the category that trace readers expect, and back. The category without a domain is
 // "nvtx".

@@ -1,4 +1,4 @@
-// What the CSV export and its import agree on.
+// The headings of the CSV export.
 #pragma once
 
 #include <cctype>

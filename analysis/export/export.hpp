@@ -26,14 +26,15 @@ struct ChromeSummary {
   std::int64_t unfinished = 0;  // ranges and collectives that never ended: written as instants marked so
 };
 
-// A process a rank (pid = shard.id), its name "ddp N=4 rank 2"; tracks as docs/reference/export.md lists them. Times
-// are microseconds with three decimals, exact to the ns, on rank 0's clock, from the first event on
-// (baseTimeNanoseconds has that event's time). Every row of the database is in it. Memory grows with the steps of one
-// rank, not with its raw events. Throws ExportError, store::DatabaseError.
+// Exports all measurements as Chrome/Perfetto JSON. Each rank is a process (pid = shard.id) with a name such as
+// "ddp N=4 rank 2"; docs/reference/export.md lists the tracks. Times are microseconds with three decimals, exact to the
+// ns, on rank 0's clock, relative to the first event (baseTimeNanoseconds has that event's time). Every row of the
+// database is in the file. Memory grows with the steps of one rank, not with its raw events. Throws ExportError,
+// store::DatabaseError.
 ChromeSummary export_chrome(store::Database&, const std::filesystem::path& file);
 
-// One CSV file a table of the schema, after RFC 4180, rows in the order they were written, a column's unit in its
-// heading. NULL is an empty field, an empty text "". Returns the number of rows. Throws as above.
+// Writes one CSV file (RFC 4180) per table of the schema, with rows in the order in which they were written and the
+// column's unit in its heading. NULL is an empty field, an empty text is "". Returns the number of rows. Throws as above.
 std::int64_t export_csv(store::Database&, const std::filesystem::path& folder);
 
 struct NsysPart {
@@ -46,11 +47,11 @@ struct NsysSummary {
   std::int64_t files = 0, events = 0, kernels = 0;
 };
 
-// What Nsight Systems' SQLite exports hold, a file a measurement: `out` itself where the database has one measurement,
-// else in the folder `out` as nsys_parts() names them. Times are ns on rank 0's clock from the measurement's first
-// event on. Further columns and tables hold what Nsight Systems' tables cannot; docs/reference/export-nsys.md has all of them.
-// Memory does not grow with the trace but for names and threads. The same database gives the same bytes. Throws
-// ExportError, store::DatabaseError.
+// Exports in the format of Nsight Systems' SQLite exports, one file per measurement: `out` itself if the database has one
+// measurement, otherwise files in the folder `out`, named as by nsys_parts(). Times are ns on rank 0's clock, relative to
+// the measurement's first event. Further columns and tables hold data that Nsight Systems' tables cannot hold; see
+// docs/reference/export-nsys.md. Apart from names and threads, memory does not grow with the trace. The same database
+// gives the same bytes. Throws ExportError, store::DatabaseError.
 NsysSummary export_nsys(store::Database&, const std::filesystem::path& out);
 
 }  // namespace ddpprof::export_

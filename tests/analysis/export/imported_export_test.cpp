@@ -45,8 +45,8 @@ class ImportedExport : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // A step of 120 ms from t on, one all-reduce, and of thread 7, in this order: a leaf, its caller, the step's
-  // annotation, a range that starts with the annotation, one that crosses its end, and one in the latter.
+  // A step of 120 ms from t on, one all-reduce, and these ranges of thread 7, in this order: a leaf, its caller, the
+  // step's annotation, a range that starts with the annotation, one that crosses its end, and one inside the latter.
   static void fill(test::SyntheticRun& run, std::int64_t shard, std::int64_t rank) {
     const std::int64_t step = run.step(shard, 0, t, 120 * test::ms, test::ms, test::ms, 0, 0);
     run.collective(shard, step, 0, 0, 4096, t + 500'000, t + 600'000 + 100 * rank, t + 700'000, 100'000 - 100 * rank);

@@ -1,4 +1,4 @@
-// Recorded traces imported and exported: the same questions have the same answers in the recorded file and in ours.
+// Recorded traces imported and exported: queries give the same results for the recorded file and for the export.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ constexpr const char* device_times =
     "SELECT sh.rank, d.name, d.span_ns, d.compute_ns, d.communication_ns, d.memory_ns, d.overlapped_ns, d.busy_ns, "
     "d.kernels, d.collective_kernels, d.copies FROM device_time d JOIN shard sh ON sh.id = d.shard_id ORDER BY 1, "
     "d.start_ns, 2";
-// Without names: a trace's may be mangled, of which an export has the readable ones.
+// Compares without names: a trace may have mangled names, and an export has demangled ones.
 constexpr const char* kernel_totals =
     "SELECT sh.rank, k.kind, k.count, k.total_ns, k.minimum_ns, k.maximum_ns FROM kernel_summary k JOIN shard sh ON "
     "sh.id = k.shard_id WHERE k.kind IN ('compute', 'communication') ORDER BY 1, 2, 3, 4, 5, 6";

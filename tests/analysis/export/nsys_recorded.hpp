@@ -1,4 +1,4 @@
-// A training of two ranks on two devices, event by event, so that what queries must find can be worked out by hand.
+// A training of two ranks on two devices, event by event, so that the results of queries can be computed by hand.
 //
 // Rank 0: process 100, device 0, clock of the export. Rank 1: process 101, device 1, a clock that is 5000 ns behind;
 // its events lie 100 ns later than rank 0's. Times below are ns after the first event. Rank 0:

@@ -42,7 +42,7 @@ TEST(Clocks, RanksOfOneClockGetTheOffsetThatIsKnownBest) {
   }
   EXPECT_EQ(shards[1].clock->offset_ns, shards[2].clock->offset_ns);
   EXPECT_EQ(shards[1].clock->at_ns, shards[2].clock->at_ns);
-  EXPECT_NE(shards[1].clock->measured_offset_ns, shards[2].clock->measured_offset_ns) << "what its own collectives say";
+  EXPECT_NE(shards[1].clock->measured_offset_ns, shards[2].clock->measured_offset_ns) << "measured with its own collectives";
 }
 
 // With two collectives in common, rank 1's clock alone could not be aligned; rank 2 has the same clock.

@@ -305,7 +305,7 @@ TEST_P(RecordedByTheDriver, BecomesADatabase) {
   const Imported imported = import_files(files);
   ASSERT_EQ(imported.error, "");
   EXPECT_EQ(imported.result.steps, 8);
-  if (GetParam() < 4) {  // no times of the GPU's: what ran when is not known
+  if (GetParam() < 4) {  // without times of the GPU, start and end of collectives are unknown
     EXPECT_THAT(texts("SELECT 1 FROM collective"), IsEmpty());
     return;
   }
