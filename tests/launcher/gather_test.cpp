@@ -286,17 +286,16 @@ TEST_F(Gather, ARankThatDiesInTheMiddleLeavesNothingHalf) {
   }
 }
 
-TEST_F(Gather, WhatALiarOffersIsRefusedAndHeIsTold) {
+TEST_F(Gather, RejectsFalseOffersWithAMessage) {
   const struct {
     const char* offer;
     const char* expected;
   } lies[] = {
-      {R"({"files": [["start", 9]], "start_sha256": ""})", "its piece 0 has 3 bytes, not what it offered"},
-      {R"({"files": [["start", 3], ["../../etc/cron.d/x", 3]], "start_sha256": ""})",
-       "a kind of file that there is not"},
-      {R"({"files": [["start", 99999999]], "start_sha256": ""})", "more than the 16777216 that one may have"},
-      {R"({"files": [["start", 3], ["start", 3]], "start_sha256": ""})", "it offers its start twice"},
-      {R"({"files": [["shard", 3]], "start_sha256": ""})", "it does not offer what it was started as"},
+      {R"({"files": [["start", 9]], "start_sha256": ""})", "its piece 0 has 3 bytes, not the offered size"},
+      {R"({"files": [["start", 3], ["../../etc/cron.d/x", 3]], "start_sha256": ""})", "an unknown kind of file"},
+      {R"({"files": [["start", 99999999]], "start_sha256": ""})", "the limit is 16777216"},
+      {R"({"files": [["start", 3], ["start", 3]], "start_sha256": ""})", "it offers two start files"},
+      {R"({"files": [["shard", 3]], "start_sha256": ""})", "it does not offer its start file"},
       {R"({"files": [["start", 3], ["shard", 1099511627776]], "start_sha256": ""})", "and rank 0's disk has"},
       {R"({"files": [["start", -3]], "start_sha256": ""})", "its offer cannot be read"},
       {R"({"files": [["start", 3.0]], "start_sha256": ""})", "its offer cannot be read"},

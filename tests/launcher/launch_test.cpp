@@ -230,7 +230,7 @@ TEST_F(Launcher, EndingEarlyWithCodeZeroIsAFailure) {
   EXPECT_EQ(result.rank, 1);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.message,
-              HasSubstr("Rank 1 ended early, with exit code 0 but before it was done, in step 5 of 10"));
+              HasSubstr("Rank 1 ended early, with exit code 0 before its work was done, in step 5 of 10"));
 }
 
 TEST_F(Launcher, ARankThatIgnoresSigtermIsKilledAfterTheGracePeriod) {
