@@ -16,13 +16,13 @@ namespace {
 constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
 constexpr double factor_of_three = 1.0986122886681098;
 constexpr double factor_of_twenty = 2.995732273553991;  // ln 20
-constexpr double least_sd = 0.02;                       // no point weighs as if it were better known than this
-// What a collective of a step took is blurred where bench-comm has it clean: ranks that came early have sent before the
-// last one starts, and collectives in flight together are taken to share the link evenly.
+constexpr double least_sd = 0.02;                       // relative standard error assumed for every point, at least
+// Added error of the times of a step's collectives, if bench-comm has measured the same exactly: ranks that came early
+// have sent before the last one starts, and collectives in flight together are assumed to share the link evenly.
 constexpr double in_step_sd = 0.05;
 constexpr double largest_usable_error = 0.35;
 constexpr double least_core_share = 0.2;
-constexpr double doubtful_factor = 1.5;  // between a log's all-reduces and a step's
+constexpr double doubtful_factor = 1.5;  // ratio of a step's all-reduces to a log's above which a warning is given
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
 enum : std::size_t { alpha, beta, in_step, turn, gamma, switching, switch_exponent, core_share };
@@ -41,13 +41,13 @@ collective::Link link_of(const Form& form, std::span<const double> values) {
   return {values[alpha], values[beta], form.segmented ? values[gamma] : 0.0};
 }
 
-// Of a training step's collective relative to bench-comm's, everything takes in_step times as long.
+// Returns the cost of a collective. In a training step everything takes in_step times as long as in bench-comm.
 collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
                          double in_step_factor) {
   return in_step_factor * form.cost(machine.workers, bytes, link_of(form, values), crowd_of(form, machine, values));
 }
 
-// How much longer it takes beside compute: at every hop the thread that carries it waits for its turn.
+// Returns how much longer it takes beside compute: at every hop the thread that carries it waits for a core.
 double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
                       double in_step_factor, const collective::Cost& alone) {
   collective::Link link = in_step_factor * form.shared(link_of(form, values), crowd_of(form, machine, values));
@@ -55,11 +55,11 @@ double beside_compute(const Form& form, const Machine& machine, std::int64_t byt
   return form.over(machine.workers, bytes, link).latency_s - alone.latency_s;
 }
 
-// One host, or containers of one machine that share its cores: these carry the bytes.
+// Returns true for one host, and for containers of one machine: the ranks share cores, and these cores carry the bytes.
 bool on_one_machine(const CollectivePoint& point) { return point.machine.nodes == 1 || point.machine.machines == 1; }
 
-// How much of a core one rank keeps busy while it reduces large messages: what bench-comm saw, where links are slow far
-// less than the three quarters that loopback takes.
+// Returns the share of a core that one rank keeps busy while it reduces large messages, as bench-comm measured it. On
+// slow links it is far less than the three quarters of loopback.
 double usual_core_share(const std::vector<CollectivePoint>& points) {
   std::vector<double> shares;
   for (const CollectivePoint& point : points)
@@ -68,7 +68,8 @@ double usual_core_share(const std::vector<CollectivePoint>& points) {
   return shares.empty() ? 0.75 : std::clamp(stats::median(shares), 1e-3, 1.0);
 }
 
-// Wide centres. Latency: a loopback or data-centre hop, a GPU's own network less; bandwidth: 1 GB/s and 10 GB/s.
+// Centres of wide priors. Latency: a loopback or data-centre hop, less for a GPU's own network. Bandwidth: 1 GB/s and
+// 10 GB/s.
 Problem make_problem(const Form& form, const std::vector<CollectivePoint>& points, bool nccl) {
   Problem problem;
   double alpha_limit = 1.0;
@@ -83,18 +84,18 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.measured.push_back(point.transfer_s);
     const bool blurred = both_sources && !point.bench;
     problem.sd.push_back(std::hypot(blurred ? in_step_sd : least_sd, point.noise));
-    // With the least that sharing may cost, or the bound would cut off what it leaves to the link.
+    // Uses the lowest cost that sharing may have. Otherwise the bound would exclude possible values of the link.
     const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine), .core_share = std::min(least_core_share, share)};
     const double latencies = form.cost(point.machine.workers, point.bytes, {1.0, 0.0, 0.0}, crowd).latency_s;
     const double bytes = form.cost(point.machine.workers, point.bytes, {0.0, 1.0, 0.0}, crowd).bandwidth_s;
-    // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
-    // largest messages took: they are the ones that bandwidth carries.
+    // The latency terms alone may not exceed 1.5 times the time of any measured all-reduce. The bandwidth terms alone
+    // may not exceed 1.5 times the time of the largest messages, which determine the bandwidth.
     if (latencies > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / latencies);
     if (bytes > 0.0 && point.bytes == largest_bytes) beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / bytes);
   }
-  // Links carry bytes no slower for a step's sake; cores that ranks share do, and a GPU that computes.
+  // A step does not slow down links. It slows down cores that ranks share, and a GPU that computes.
   const bool one_machine = std::all_of(points.begin(), points.end(), on_one_machine);
-  // On a GPU it runs beside compute on processors of its own.
+  // On a GPU, an all-reduce runs beside compute on processors of its own.
   const bool beside = !nccl && std::any_of(points.begin(), points.end(),
                                            [](const CollectivePoint& point) { return point.beside_compute > 0.0; });
   problem.parameters = {
@@ -122,8 +123,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
         cost_of(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step]);
     const double alone_s = cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s;
     if (!beside || !(point.beside_compute > 0.0)) return alone_s;
-    // Of its life d the share p beside compute passes at the pace alone / (alone + longer), the rest at its own:
-    // d (1 - p (1 - pace)) = alone.
+    // During the share p of its duration d, the all-reduce runs beside compute at the pace alone / (alone + longer),
+    // and during the rest at its own pace: d (1 - p (1 - pace)) = alone.
     const double longer_s =
         beside_compute(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step], cost);
     return alone_s / (1.0 - point.beside_compute * longer_s / (alone_s + longer_s));
@@ -144,12 +145,12 @@ std::optional<double> held_out_error(Form form, const std::vector<CollectivePoin
     counts.insert(point.machine.workers);
   }
   if (counts.empty() || (counts.size() < 2 && sizes.size() < 2)) return std::nullopt;
-  // Nor do ranks with cores of their own tell what those that share cores do.
+  // Ranks with cores of their own do not show the behaviour of ranks that share cores.
   const auto crowded = [](const CollectivePoint& point) { return ranks_per_core(point.machine) > 1.0; };
   if (std::any_of(held.begin(), held.end(), crowded) && std::none_of(kept.begin(), kept.end(), crowded))
     return std::nullopt;
   if (form.regimes) {
-    // Nor do measured regimes tell of others, or ranks of one node of links between nodes.
+    // Measured regimes do not show other regimes, and ranks of one node do not show links between nodes.
     const auto unseen = [&](const CollectivePoint& point) {
       return std::none_of(kept.begin(), kept.end(), [&](const CollectivePoint& seen) {
         return seen.regime == point.regime && (seen.machine.nodes > 1 || point.machine.nodes == 1);
@@ -164,7 +165,7 @@ std::optional<double> held_out_error(Form form, const std::vector<CollectivePoin
   const Problem test = make_problem(form, held, nccl);
   std::vector<double> errors;
   for (std::size_t i = 0; i < held.size(); ++i) {
-    // As a share, either way alike: half the measured time is as wrong as twice.
+    // A relative error that is symmetrical: half the measured time counts as much as twice the time.
     errors.push_back(std::expm1(std::abs(std::log(test.model(solution.values, i) / test.measured[i]))));
   }
   return stats::median(errors);
@@ -173,7 +174,7 @@ std::optional<double> held_out_error(Form form, const std::vector<CollectivePoin
 void weigh(std::vector<FormFit>& forms) {
   double best = std::numeric_limits<double>::infinity();
   for (const FormFit& fit : forms) best = std::min(best, fit.score);
-  const double scale = std::max(best, 0.03);  // scores closer than 3 % apart are a matter of noise
+  const double scale = std::max(best, 0.03);  // differences of scores below 3 % are noise
   double sum = 0.0;
   for (FormFit& fit : forms) {
     fit.weight = std::exp(-0.5 * (fit.score * fit.score - best * best) / (scale * scale));
@@ -286,7 +287,7 @@ double FormFit::hop_s(std::span<const double> values, std::int64_t workers) cons
   return values[alpha] * values[in_step] * form.hop_unit_s(workers);
 }
 
-// What a step's all-reduce gets: the factor between a step and bench-comm is in it.
+// The rate of a step's all-reduce: the factor between a step and bench-comm is included.
 double FormFit::byte_s(std::span<const double> values, std::int64_t workers) const {
   return values[beta] * values[in_step] * form.byte_unit_s(workers);
 }
@@ -314,7 +315,8 @@ double FormFit::turn_s(std::span<const double> values) const {
 
 namespace {
 
-// The curve times a factor for its latency, one for its bandwidth and one for what a training step makes of both.
+// The curve times three factors: one for its latency, one for its bandwidth, and one for the effect of a training step
+// on both.
 AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves) {
   for (const collective::Curve& curve : curves)
     if (curve.ranks() < 2)
@@ -324,7 +326,7 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
   FormFit one;
   one.form.curves = std::make_shared<const std::vector<collective::Curve>>(curves);
   one.problem = make_problem(one.form, points, nccl);
-  // Carried to other N, a curve is good to a tenth or so; a step's all-reduces run beside compute.
+  // Scaled to other N, a curve is good to about a tenth; a step's all-reduces run beside compute.
   for (const std::size_t factor : {alpha, beta, in_step}) {
     Parameter& parameter = one.problem.parameters[factor];
     parameter.unit = "";
@@ -334,7 +336,7 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
     parameter.upper = std::log(20.0);
     parameter.fixed = false;
   }
-  one.problem.parameters[turn].fixed = true;  // it is a hop's, and a curve knows no hops
+  one.problem.parameters[turn].fixed = true;  // this is a time per hop, and a curve has no hops
   one.solution = solve(one.problem);
   one.weight = 1.0;
   one.beyond_error = one.solution.median_relative_error;
@@ -406,12 +408,12 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
   const bool all_held = std::all_of(fit.forms.begin(), fit.forms.end(),
                                     [](const FormFit& one) { return one.held_out_error.has_value(); });
   for (FormFit& one : fit.forms) {
-    if (!all_held) one.held_out_error.reset();  // forms are compared by one yardstick
+    if (!all_held) one.held_out_error.reset();  // all forms must be compared by the same kind of error
     one.score = one.held_out_error.value_or(one.solution.median_relative_error);
     if (!one.solution.converged) one.score = 1e3;
   }
   weigh(fit.forms);
-  // The backend's own form stands first in the list; another replaces it only when it is clearly better.
+  // The form of the backend is first in the list. Another form replaces it only if it is clearly better.
   const auto best = std::min_element(fit.forms.begin(), fit.forms.end(),
                                      [](const FormFit& a, const FormFit& b) { return a.score < b.score; });
   const bool natural = fit.forms.front().score <= best->score + std::max(0.01, 0.2 * best->score);

@@ -1,7 +1,7 @@
-// The all-reduce's cost as a function of N and bytes, fitted to measured collectives.
+// The cost of an all-reduce as a function of N and bytes, fitted to measured collectives.
 //
-// The forms are those of all_reduce_form.hpp. In a ring beta and gamma have proportional coefficients at every N and S,
-// so gamma is folded into beta: their sum beta + gamma/2 is what is fitted.
+// The forms are those of all_reduce_form.hpp. In a ring, beta and gamma have proportional coefficients at every N and
+// S. So gamma is folded into beta, and the sum beta + gamma/2 is fitted.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct FormFit {
   Problem problem;
   Solution solution;
   std::optional<double> held_out_error;  // median relative error at the largest N, fitted on the smaller ones
-  // By how much it may be off a doubling of N beyond the measured ones: the error of its own at a held-out N, though
-  // other forms had none to compare with; else the fit's. Of regimes that were not held out, what the other forms
-  // missed if that is more: as many factors as they have fit any points.
+  // Relative error per doubling of N beyond the measured data: the held-out error if there is one, otherwise the error
+  // of the fit. For regimes without a held-out error: the larger of the fit's error and the error of the other forms,
+  // because regimes have enough factors to fit any points.
   double beyond_error = 0.0;
-  double score = 0.0;   // held-out error, or the fit's own where nothing can be held out
+  double score = 0.0;   // held-out error, or the fit's error if no N can be held out
   double weight = 0.0;  // share of the Monte Carlo draws
 
-  // Of a link: one hop of a small message, and one byte. 0 where a measured curve does not tell.
+  // Time of one hop of a small message, and of one byte, over a link. 0 if a measured curve does not show it.
   double hop_s(std::span<const double> values, std::int64_t workers) const;
   double byte_s(std::span<const double> values, std::int64_t workers) const;
-  // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
+  // Cost of one all-reduce of a training step, including the factor between a step and bench-comm.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
-  // Of one alone on the link and without compute beside it: bench-comm's, or a training step's.
+  // Cost of one all-reduce alone on the link and without compute beside it, in bench-comm or in a training step.
   collective::Cost alone(const Machine&, std::int64_t bytes, std::span<const double> values, bool bench) const;
   // Returns the link of an all-reduce in a training step, as ranks that share cores find it. Its latency and bandwidth
   // are multiplied by the factors.
@@ -48,16 +48,16 @@ struct FormFit {
 
 struct AllReduceFit {
   bool usable = false;
-  std::string status;                 // picked form and why; why it is not usable; what was assumed
+  std::string status;                 // picked form and reason; why it is not usable; assumptions
   std::vector<FormFit> forms;         // picked form first
-  std::vector<std::string> notes;     // assumptions a user should hear of
-  std::vector<std::string> warnings;  // usable, but not to be trusted far
+  std::vector<std::string> notes;     // assumptions to show to the user
+  std::vector<std::string> warnings;  // usable, but unreliable
   std::vector<CollectivePoint> points;
 
   const FormFit& picked() const { return forms.front(); }
 };
 
-// Where curves are given they are the form, and the points tell how a step's all-reduces differ from them. Throws
+// If curves are given, they are the form, and the points show how a step's all-reduces differ from them. Throws
 // std::invalid_argument for a curve of one rank.
 AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>&, const std::vector<collective::Curve>& curves = {});
 

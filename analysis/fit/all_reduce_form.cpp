@@ -6,7 +6,7 @@
 namespace ddpprof::fit {
 namespace {
 
-// Of the ranks nearest to those asked about, in the logarithm.
+// Returns the curve with the nearest number of ranks, in the logarithm.
 const collective::Curve& nearest_curve(const std::vector<collective::Curve>& curves, std::int64_t workers) {
   const auto apart = [workers](const collective::Curve& curve) {
     return std::abs(std::log(static_cast<double>(curve.ranks()) / static_cast<double>(workers)));

@@ -1,4 +1,4 @@
-// The forms that an all-reduce's cost may have, and what ranks on one host do to it.
+// The possible forms of an all-reduce's cost, and the effect of ranks that share a host.
 //
 // `ring` (2(N-1) alpha + 2(N-1)/N S beta) and `gloo-segmented-ring` (simulator/collective), alone on the link or
 // over one host's loopback, where the ranks' own cores carry the bytes and r ranks share c of them:
@@ -24,7 +24,7 @@ namespace ddpprof::fit {
 
 enum class HostSharing { none, proportional, time_shared };
 
-// What ranks on one host do to each other's collectives; only a time-shared form reads the last three.
+// The effect of ranks on one host on each other's collectives. Only a time-shared form reads the last three fields.
 struct Crowd {
   double ranks_per_core = 0.0;
   double switch_s = 0.0;
@@ -39,14 +39,14 @@ struct Form {
   std::shared_ptr<const Regimes> regimes = nullptr;                        // of NCCL's regimes, else null
 
   std::string name() const;
-  // What alpha and beta are counted in: 1, or of a curve what a small message's hop and a large one's byte take.
+  // Units of alpha and beta: 1, or for a curve the time of a small message's hop and of a large message's byte.
   double hop_unit_s(std::int64_t workers) const;
   double byte_unit_s(std::int64_t workers) const;
-  // The link as ranks that share cores find it.
+  // Returns the link as ranks that share cores see it.
   collective::Link shared(const collective::Link&, const Crowd&) const;
   collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
   collective::Cost over(std::int64_t workers, std::int64_t bytes, const collective::Link& shared) const;
-  // Of one all-reduce alone on the link.
+  // Cost of one all-reduce alone on the link.
   collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, const Crowd&) const;
 };
 

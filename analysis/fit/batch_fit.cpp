@@ -28,7 +28,7 @@ std::set<std::int64_t> batches_of(const std::vector<BatchPoint>& points) {
   return batches;
 }
 
-// Whether the law's own parameter can be told at all.
+// Returns true if the law's own parameter can be determined.
 bool has_two_at_one_level(const std::vector<BatchPoint>& points) {
   std::map<std::int64_t, std::set<std::int64_t>> levels;
   for (const BatchPoint& point : points) levels[point.level].insert(point.batch);
@@ -54,7 +54,7 @@ BatchLaw fit_law(bool line, const std::vector<BatchPoint>& points) {
     law.problem.measured.push_back(point.passes_s);
     law.problem.sd.push_back(sd_of(point));
   }
-  BatchLaw shape;  // of the law without what is being filled in
+  BatchLaw shape;  // a copy of the law before its problem and solution are set
   shape.line = line;
   shape.middle = law.middle;
   law.problem.model = [points, shape, level_of](std::span<const double> values, std::size_t index) {
@@ -64,7 +64,7 @@ BatchLaw fit_law(bool line, const std::vector<BatchPoint>& points) {
   return law;
 }
 
-// How far a law is from the measurements and from what is known beforehand, in squared standard errors.
+// Distance of a law from the measurements and from its prior, in squared standard errors.
 double surprise(const BatchLaw& law) {
   const Parameter& parameter = law.problem.parameters[own];
   const double off = (law.solution.x[own] - parameter.prior) / parameter.prior_sd;
@@ -77,7 +77,8 @@ void weigh(std::vector<BatchLaw>& laws) {
     scores.push_back(law.solution.converged ? surprise(law) : std::numeric_limits<double>::infinity());
   const std::size_t best = static_cast<std::size_t>(std::ranges::min_element(scores) - scores.begin());
   if (!laws[best].solution.converged) return;
-  // Where even the better law is further off than the noise explains, the other is no further off for that.
+  // If even the better law differs from the measurements by more than the noise, the difference between the laws counts
+  // less.
   const double scale = laws[best].solution.residual_scale;
   double total = 0.0;
   for (std::size_t i = 0; i < laws.size(); ++i) {
@@ -93,7 +94,7 @@ std::string at_level(const BatchPoint& point) {
   return point.level == 0 ? " on GPUs of their own" : " at N = " + std::to_string(point.workers);
 }
 
-// What no machine does: more samples in less time, or in more than the square of their number.
+// Returns an impossible pair of measurements: more samples in less time, or in more than the square of their number.
 std::string contradiction(const std::vector<BatchPoint>& points) {
   for (const BatchPoint& small : points) {
     for (const BatchPoint& large : points) {
@@ -143,7 +144,7 @@ double BatchLaw::growth(double batch, double own_value) const {
   const double times = batch / middle;
   if (!line) return std::pow(times, std::max(0.0, own_value));
   const double share = std::min(1.0, own_value), grown = share + (1.0 - share) * times;
-  // A fixed part below 0 would leave nothing for a small batch: no quicker than half of what its samples take.
+  // Limits a fixed part below 0: a small batch takes at least half of what its samples take.
   return share < 0.0 ? std::max(grown, 0.5 * times) : grown;
 }
 

@@ -18,15 +18,16 @@
 
 namespace ddpprof::fit {
 
-// Of the batch's exponent where one batch was measured, and of the bend beyond several.
+// Standard deviation of the batch's exponent if one batch was measured, and of the bend beyond several measured
+// batches.
 inline constexpr double batch_exponent_sd = 0.1;
 
 struct BatchLaw {
   bool line = false;    // else a power near 1
   double middle = 1.0;  // batch: geometric mean of the smallest and the largest fitted
   double weight = 0.0;  // share of the draws
-  // First the law's own: fixed_share (of the time at `middle`) or batch_exponent; then the time at `middle` of each
-  // level.
+  // First the law's own parameter: fixed_share (of the time at `middle`) or batch_exponent. Then the time at `middle`
+  // of each level.
   Problem problem;
   Solution solution;
   double excess_aicc = 0.0;  // over that of the picked law
@@ -35,8 +36,8 @@ struct BatchLaw {
   double growth(double batch, double own) const;
 };
 
-// What a fit row shows of a law: `compute_fixed` and `compute_sample` (s), of the smallest N with two batches, or
-// `batch_exponent`.
+// Parameters of a law in a row of the table fit: `compute_fixed` and `compute_sample` (s), of the smallest N with two
+// batches, or `batch_exponent`.
 struct BatchParameters {
   std::vector<std::string> names, units;
   std::vector<double> values;
@@ -45,12 +46,12 @@ struct BatchParameters {
 
 struct BatchFit {
   bool usable = false;
-  std::string status;                 // the law and why it was picked, or why there is none; empty with one batch
+  std::string status;                 // the law and the reason for it, or why no law is usable; empty with one batch
   std::vector<BatchPoint> points;     // of levels with two batches and more
   std::vector<std::int64_t> batches;  // ascending
   std::vector<BatchLaw> laws;         // the picked one first
 
-  // Several batches were measured, and what they say cannot be.
+  // Returns true if several batches were measured but contradict each other.
   bool refused() const { return !usable && !status.empty(); }
   // Time of one batch over that of another, by the picked law.
   double ratio(double from, double to) const;
@@ -59,8 +60,9 @@ struct BatchFit {
   BatchParameters parameters() const;  // of the picked law; none where the fit is not usable
 };
 
-// `points`: a level's differ in the batch alone. Refused (not usable, with a sentence) where a larger batch took less,
-// or more than the square of it, by more than the noise explains; where no law comes within a third of a point.
+// `points`: the points of a level differ in the batch alone. The fit is refused (not usable, with a reason in the
+// status) if a larger batch took less time, or more than the square, by more than the noise explains, and if every law
+// differs from a point by more than a third.
 BatchFit fit_batches(std::vector<BatchPoint> points);
 
 }  // namespace ddpprof::fit

@@ -15,13 +15,14 @@ constexpr double compute_largest_usable_error = 0.35;
 constexpr double largest_worst_error = 0.5;  // of any one N
 enum : std::size_t { base, threads_exponent, contention_exponent, sharing_exponent };
 
-// Ranks of one host that have their cores to themselves, at most as many as there is room for.
+// Returns the number of ranks of one host that have their cores to themselves: at most the number that the cores have
+// room for.
 double contending(const Machine& machine) {
   const double room = static_cast<double>(machine.cores) / static_cast<double>(machine.threads_per_rank);
   return std::max(1.0, std::min(static_cast<double>(machine.ranks_per_machine()), room));
 }
 
-// Of the law without its base.
+// The law without its base.
 ComputeFit::LogCompute log_law(const Machine& machine) {
   return {0.0, -std::log(static_cast<double>(machine.threads_per_rank)), std::log(contending(machine)),
           std::log(machine.crowding())};
@@ -31,13 +32,13 @@ double law(const Machine& machine, std::span<const double> values) {
   return values[base] * std::exp(log_law(machine).of(values));
 }
 
-// The batch law's parameters behind the others.
+// Appends the parameters of the batch law.
 std::string with_batch(const std::string& parameters, const BatchFit& batch) {
   nlohmann::ordered_json all = nlohmann::ordered_json::parse(parameters);
   const BatchParameters own = batch.parameters();
   for (std::size_t i = 0; i < own.values.size(); ++i) {
     const double error = std::sqrt(own.covariance[i * own.values.size() + i]);
-    const std::size_t law = 0;  // of its parameters, the one that says how compute grows
+    const std::size_t law = 0;  // index of the parameter for the growth of compute
     const bool bound = batch.laws.front().solution.at_bound[law];
     const bool identified = batch.laws.front().solution.identified[law];
     all[own.names[i]] = {{"value", own.values[i]},
@@ -53,7 +54,7 @@ std::string with_batch(const std::string& parameters, const BatchFit& batch) {
   return all.dump();
 }
 
-// In the order of the parameters; nothing of one fit goes with the other.
+// In the order of the parameters. Covariances between the two fits are 0.
 std::string covariance_with_batch(const ComputeFit& fit) {
   const BatchParameters own = fit.batch.parameters();
   if (own.values.empty()) return covariance_json(fit.solution);
@@ -73,7 +74,7 @@ std::string covariance_with_batch(const ComputeFit& fit) {
   return rows.dump();
 }
 
-// How much each measured machine says of so many ranks on one; sums to 1.
+// Returns the weight of each measured machine for this number of ranks on one machine; the weights add up to 1.
 std::vector<double> nearest(const std::vector<Machine>& machines, std::int64_t ranks_per_machine) {
   std::map<std::int64_t, std::vector<std::size_t>> levels;  // ranks per machine -> points
   for (std::size_t i = 0; i < machines.size(); ++i) levels[machines[i].ranks_per_machine()].push_back(i);
@@ -104,11 +105,11 @@ Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node
   if (gpus_per_node > 0) {
     machine.nodes = (workers + gpus_per_node - 1) / gpus_per_node;
   } else if (reference.nodes > 1) {
-    // Measured on several hosts: more ranks come on more hosts, as many on each.
+    // Measured on several hosts: more ranks come on more hosts, with the same number on each.
     machine.nodes = (workers + reference.ranks_per_host() - 1) / reference.ranks_per_host();
   }
-  // Where all ranks shared one pool of cores, on one host or in containers of one machine, more of them come there, or
-  // on other machines when one says how many a node has. Several pools (cores or quotas of their own) grow in number.
+  // If all ranks shared one pool of cores, on one host or in containers of one machine, more ranks share this pool too,
+  // or other machines if gpus_per_node is given. Several pools (cores or quotas of their own) grow in number.
   const std::int64_t as_many = (workers + reference.ranks_per_machine() - 1) / reference.ranks_per_machine();
   machine.machines = std::max(reference.machines > 1 ? as_many : 1, gpus_per_node > 0 ? machine.nodes : 1);
   if (threads_follow_cores) {
@@ -182,7 +183,7 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
   }
   fit.reference = machines.back();
   fit.threads_at_one = machines.front().threads_per_rank;
-  // One N alone shows no rule; with threads equal at several N that are not max(1, cores / N), they were set.
+  // One N alone does not show a rule. Equal threads at several N that are not max(1, cores / N) were set by the user.
   fit.threads_follow_cores = follows;
   const bool own_device = fit.reference.device == "cuda";
   // With threads = cores / r, t^-p and r^s are one and the same.
@@ -202,7 +203,7 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
   const double error = fit.solution.median_relative_error;
   std::int64_t worst_at = 0;
   for (std::size_t i = 0; i < machines.size(); ++i) {
-    // Either way alike: a third of the measured time is as wrong as three times of it.
+    // A symmetrical error: a third of the measured time counts as much as three times the time.
     const double off = std::expm1(std::abs(std::log(fit.solution.fitted[i] / fit.problem.measured[i])));
     if (off <= fit.worst_relative_error) continue;
     fit.worst_relative_error = off;

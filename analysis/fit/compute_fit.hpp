@@ -4,10 +4,10 @@
 // is how well one rank uses more threads (1: perfectly), s how much ranks with cores of their own slow each other
 // through memory, caches and clock (0: not at all; held there where threads follow the cores, as p says it all then), q
 // how hard oversubscription hits (1: cores are simply divided). On GPUs each rank has its own device: p = s = q = 0.
-// What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 ± 0.3, s 0 ± 0.5, q 1.0 ± 0.25. What the law misses at
-// the measured ranks per host is interpolated (in the logarithm) between them, so that it meets every measured N;
-// beyond them the law goes on from the last. How it grows with the batch is a fit of its own (batch_fit.hpp) and holds
-// at every N.
+// Exponents that N = 1, 2, 4 cannot separate keep their prior: p 0.8 ± 0.3, s 0 ± 0.5, q 1.0 ± 0.25. The error of the
+// law at the measured ranks per host is interpolated (in the logarithm) between them, so that the model meets every
+// measured N. Beyond them the law continues from the last one. The growth with the batch is a fit of its own
+// (batch_fit.hpp) and holds at every N.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct ComputeFit {
   double worst_relative_error = 0.0;  // of the law before interpolation
   BatchFit batch;
 
-  // The machine as N ranks would find it: all on this host, or `gpus_per_node` on each of several like it.
+  // Returns the machine with N ranks: all on this host, or `gpus_per_node` on each of several hosts like it.
   Machine machine_for(std::int64_t workers, std::int64_t gpus_per_node) const;
-  // Every rank with the cores of one rank at N = 1.
+  // Returns a machine on which every rank has the cores of one rank at N = 1.
   Machine dedicated_machine(std::int64_t workers) const;
   // ln compute(machine) is a line in the exponents: the base drops out, as the law is made to meet what was measured.
   struct LogCompute {
@@ -49,7 +49,7 @@ struct ComputeFit {
     LogCompute operator-(const LogCompute&) const;
     bool changes() const { return constant != 0.0 || by_threads != 0.0 || by_contention != 0.0 || by_sharing != 0.0; }
   };
-  // Of a fit with a point; without one, of the bare law.
+  // With the correction of the measured points; without a point, the bare law.
   LogCompute log_compute(const Machine&) const;
   double compute_s(const Machine&, std::span<const double> values) const;
 };

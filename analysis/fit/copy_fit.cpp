@@ -13,7 +13,7 @@ namespace {
 
 constexpr double copy_factor_of_ten = 2.302585092994046;
 constexpr double copy_least_sd =
-    0.05;  // the four phases differ by more than their noise: one rate stands for two of them
+    0.05;  // the four phases differ by more than their noise, because one rate models two phases
 constexpr double copy_largest_usable_error = 0.5;
 enum : std::size_t { overhead, from_root, to_root, own_copy };
 

@@ -12,7 +12,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double settled = 1e-5;  // of the cost: far below what the noise of any measurement makes of it
+constexpr double settled = 1e-5;  // share of the cost: far below the noise of any measurement
 
 constexpr double huber_at = 2.0;
 
@@ -79,7 +79,7 @@ void build(ceres::Problem& ceres_problem, const Problem& problem, std::vector<do
   }
 }
 
-// Sets the solution's covariance at its x; false where there is none.
+// Sets the solution's covariance at its x. Returns false if it cannot be computed.
 bool covariance_of(const Problem& problem, Solution& solution, const std::vector<int>& constant) {
   std::vector<double> x = solution.x;
   ceres::Problem ceres_problem;
@@ -120,7 +120,8 @@ Solution solve(const Problem& problem) {
     ceres::Solve(options, &ceres_problem, &summary);
     solution.converged = summary.termination_type == ceres::CONVERGENCE;
     if (summary.termination_type == ceres::NO_CONVERGENCE) {
-      // At a form's kink steps may shrink without end: what as many steps more do not better is as good as found.
+      // At a kink of a form, steps may shrink without end. A solution that the same number of further steps does not
+      // improve is accepted.
       const double before = summary.final_cost;
       ceres::Solve(options, &ceres_problem, &summary);
       solution.converged =
@@ -130,7 +131,7 @@ Solution solve(const Problem& problem) {
     solution.message = summary.message;
   }
 
-  // A parameter that sits on a bound carries no curvature: it is held there while the others' covariance is taken.
+  // A parameter at a bound has no curvature. It is fixed while the covariance of the others is computed.
   std::vector<int> constant = fixed;
   for (std::size_t i = 0; i < count; ++i) {
     const Parameter& parameter = problem.parameters[i];
@@ -160,12 +161,12 @@ Solution solve(const Problem& problem) {
     const double sd = problem.parameters[i].prior_sd;
     solution.freedom -= std::clamp(1.0 - solution.x_covariance[i * count + i] / (sd * sd), 0.0, 1.0);
   }
-  // Below half a degree of freedom the residuals say nothing of the scatter.
+  // Below half a degree of freedom, the residuals do not show the scatter.
   if (solution.freedom >= 0.5) {
     solution.residual_scale = std::max(1.0, std::sqrt(2.0 * solution.cost / solution.freedom));
   }
   if (known && solution.residual_scale > 1.0 && solution.converged && constant.size() < count) {
-    // The residuals' excess over `sd` belongs to the points, not to the priors: the points' weights shrink by it.
+    // Residuals larger than `sd` are caused by the points, not by the priors, so the points' weights are reduced.
     Problem scaled = problem;
     for (double& sd : scaled.sd) sd *= solution.residual_scale;
     known = covariance_of(scaled, solution, constant);

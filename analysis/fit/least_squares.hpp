@@ -3,8 +3,8 @@
 // Minimises sum over points of rho((log model - log measured) / sd) + sum over parameters of ((x - prior) / prior_sd)^2
 // with Huber's rho (linear beyond 2 sd), within bounds, by Ceres. Residuals in the logarithm are relative errors, so
 // small and large messages weigh alike. A parameter that is positive by nature is its own logarithm here. The priors
-// are wide (a factor of ten): where the data speak they do not matter, and where the data are silent the covariance
-// keeps the prior's width instead of pretending.
+// are wide (a factor of ten): they do not matter if the data determine a parameter. If they do not, the covariance
+// keeps the width of the prior.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,8 @@ struct Problem {
 };
 
 struct Solution {
-  // Ceres' own word for it (that a solution is usable is not enough), or that many steps more bettered nothing.
+  // True if Ceres reports convergence (a usable solution is not enough), or if the same number of further steps did not
+  // improve the cost.
   bool converged = false;
   std::string message;    // Ceres' own, when it did not converge
   std::vector<double> x;  // as fitted: logarithms where the parameter is logarithmic
@@ -46,7 +47,8 @@ struct Solution {
   std::vector<bool> identified;  // the data narrowed it to less than half of the prior's width
   std::vector<double> fitted;    // model value a point
   double median_relative_error = 0.0;
-  // Points less the parameters that they determine: one that keeps its prior's width costs no degree of freedom.
+  // Points minus the parameters that they determine. A parameter that keeps its prior's width uses no degree of
+  // freedom.
   double freedom = 0.0;
   double residual_scale = 1.0;  // how much wider than `sd` the residuals are; >= 1, already in the covariance
   double cost = 0.0;            // robust sum over points, halves included as Ceres counts

@@ -21,7 +21,7 @@ constexpr double regime_factor_of_ten = 2.302585092994046;  // ln 10: one standa
 constexpr double offset_sd = 1.0;         // a regime's latency and bandwidth lie within e of the others', more or less
 constexpr double across_sd = 1.0;         // a hop between nodes takes as long as one inside, within e
 constexpr double usual_base_hops = 5.0;   // by NCCL's tables 2 to 11, within a factor of e
-constexpr double regime_least_sd = 0.02;  // no point weighs as if it were better known
+constexpr double regime_least_sd = 0.02;  // relative standard error assumed for every point, at least
 constexpr double endless = std::numeric_limits<double>::infinity();
 
 std::string_view algorithm_of(std::string_view name) { return name.substr(0, name.find('/')); }
@@ -43,7 +43,7 @@ double moved(std::string_view algorithm, std::int64_t workers, std::int64_t byte
          collective::ring_hops(workers, static_cast<double>(bytes)).bytes;
 }
 
-// As NCCL's estimate knows it; none: it does not.
+// Returns the algorithm and protocol of NCCL's estimate; nothing if the estimate does not have them.
 std::optional<std::pair<nccl::Algorithm, nccl::Protocol>> known_to_nccl(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, nccl::Algorithm>, 4> algorithms{{
       {"TREE", nccl::Algorithm::tree},
@@ -62,8 +62,8 @@ std::optional<std::pair<nccl::Algorithm, nccl::Protocol>> known_to_nccl(std::str
   return std::pair(algorithm->second, protocol->second);
 }
 
-// Where NCCL's own estimate changes over from `small` to `large` on a machine of its usual figures: only how that moves
-// with N is used. 0: it does not.
+// Returns the size at which NCCL's estimate changes from `small` to `large` on a machine with usual values. Only the
+// change of this size with N is used. 0: it does not change.
 double change_over_bytes(std::string_view small, std::string_view large, std::int64_t workers, std::int64_t nodes) {
   const auto from = known_to_nccl(small), to = known_to_nccl(large);
   if (!from || !to || workers % nodes != 0) return 0.0;

@@ -1,15 +1,15 @@
-// NCCL's regimes, its pairs of an algorithm and a protocol, as measured: what each costs, and which one a size falls
-// into at an N.
+// NCCL's regimes (pairs of an algorithm and a protocol) as measured: the cost of each, and the regime of a size at an
+// N.
 //
-// A regime costs a factor of the common hop's latency for each of its hops and a factor of the common inverse bandwidth
-// for each byte it moves, and a number of hops more, whatever N. Hops and bytes are those by which NCCL reckons
-// (src/graph/tuning.cc), over n nodes: a ring's 2(N-1) hops, 2n of them between nodes where there are several, move
+// The cost of a regime is: a factor of the common hop's latency for each of its hops, a factor of the common inverse
+// bandwidth for each byte, and a number of additional hops that does not depend on N. Hops and bytes follow NCCL
+// (src/graph/tuning.cc), over n nodes: a ring's 2(N-1) hops, 2n of them between nodes if there are several, move
 // 2(N-1)/N S; a tree's 2 (N/n - 1) and 2 log2 n between nodes move 2 S; NVLink SHARP's 2 and 2 log2 n between nodes
-// move 2 S. A hop between nodes takes a factor more, the same for all. Factors are fitted together with what they have
-// in common: a regime with few points is drawn to the others.
-//
-// Which regime: at a measured N the measured one, changing over in the geometric middle between the sizes measured on
-// either side; at another N as at the nearest, the size of change moved as far as NCCL's own estimate moves it.
+// move 2 S. A hop between nodes has one more factor, the same for all regimes. The factors are fitted together with the
+// common values, so that a regime with few points stays close to the others.
+// The regime of a size: at a measured N the measured one, with the change at the geometric middle between the sizes
+// measured on either side. At another N it is as at the nearest measured N, with the size of change moved as NCCL's own
+// estimate moves it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace ddpprof::fit {
 struct Regime {
   std::string name;  // "RING/LL128"
   double latency_factor = 1.0, bandwidth_factor = 1.0;
-  double base_hops = 0.0;  // what it takes whatever N, as hops
+  double base_hops = 0.0;  // additional hops, which do not depend on N
   std::size_t points = 0;
 };
 
@@ -39,17 +39,17 @@ struct Rung {
 
 class Regimes {
  public:
-  // nullptr where the points were not measured in two known regimes or more, or no fit converged.
+  // Returns nullptr if the points were not measured in at least two known regimes, or if no fit converged.
   static std::shared_ptr<const Regimes> fitted(const std::vector<CollectivePoint>&);
 
   const Regime& at(std::int64_t workers, std::int64_t bytes) const;
-  // Latencies of the common hop that an all-reduce takes, and bytes that move at the common bandwidth, as Hops are
-  // counted: `count` latencies, `bytes` of each.
+  // Returns the latencies of the common hop that an all-reduce takes and the bytes that move at the common bandwidth,
+  // in the form of Hops: `count` latencies, `bytes` each.
   collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
   const std::vector<Regime>& all() const { return regimes_; }
   // "RING/LL up to 64 KiB, then RING/SIMPLE"
   std::string ladder_text(std::int64_t workers) const;
-  // Factors at the small and the large end: of a small message's hop and a large one's byte.
+  // Factors for a hop of a small message, and for a byte of a large message.
   double hop_unit(std::int64_t workers) const;
   double byte_unit(std::int64_t workers) const;
 
