@@ -9,7 +9,7 @@
 
 namespace ddpprof::fit {
 
-// What must be equal before the times of two measurements may be compared.
+// The properties that must be equal before the times of two measurements may be compared.
 struct WorkloadKey {
   std::string model;
   std::int64_t batch_per_worker = 0;  // samples of one micro-batch

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double largest_waiting = 1.6094379124341003;  // ln 5
 constexpr double least_drift = 0.05;    // of the waiting's logarithm for each doubling of N beyond the data
-constexpr double largest_drift = 0.98;  // in all: a factor of five either way, 90 times in 100
-constexpr double uncalibrated = 0.3;    // where no measured N shows what the waiting is
+constexpr double largest_drift = 0.98;  // of the whole drift: within a factor of five in 90 of 100 cases
+constexpr double uncalibrated = 0.3;    // if no measured N shows the waiting
 
 double log2_of(double value) { return std::log(value) / std::log(2.0); }
 
@@ -53,14 +53,14 @@ Calibrations calibrate(const StepModel& model, const StepParameters& parameters,
 }
 
 std::vector<double> calibration_weights(const Calibrations& all, const Machine& machine) {
-  // Where `at` lies between two counts, in the logarithm, kept within them.
+  // Returns the position of `at` between two counts, in the logarithm, from 0 to 1.
   const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
     if (at <= low || low >= high) return 0.0;
     if (at >= high) return 1.0;
     return std::log(static_cast<double>(at) / static_cast<double>(low)) /
            std::log(static_cast<double>(high) / static_cast<double>(low));
   };
-  struct Level {  // all of one number of ranks per machine, at the machine's N
+  struct Level {  // calibrations of one number of ranks per machine, at the machine's N
     std::int64_t ranks_per_machine;
     std::size_t below, above;
     double share;
@@ -94,7 +94,7 @@ std::vector<double> calibration_weights(const Calibrations& all, const Machine& 
 
 Calibration weighted_mean(const Calibrations& all, const std::vector<double>& weights) {
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (weights[i] == 1.0) return all[i];  // beyond what was measured, most often
+    if (weights[i] == 1.0) return all[i];  // the usual case beyond the measured data
   Calibration sum;
   for (std::size_t i = 0; i < all.size(); ++i) {
     sum.waiting += weights[i] * all[i].waiting;

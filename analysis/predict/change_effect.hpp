@@ -16,7 +16,7 @@ struct WhatIfRow {
   std::int64_t workers = 1;
   double step_s = 0.0, changed_step_s = 0.0, changed_low_s = 0.0, changed_high_s = 0.0;
   double throughput = 0.0, changed_throughput = 0.0;  // samples/s
-  // Of the throughput. Each sample is compared with the same sample without the change.
+  // Speedup of the throughput. Each sample is compared with the same sample without the change.
   double speedup = 1.0, speedup_low = 1.0, speedup_high = 1.0;
   std::string bound, changed_bound;
 };

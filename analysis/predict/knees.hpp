@@ -24,7 +24,7 @@ struct Knee {
   std::int64_t gpus_per_node = 0;
   bool changed = false;  // with the options' change
   double share = scaling::communication_bound_share;
-  std::optional<std::int64_t> workers;  // empty if there is none up to `furthest`
+  std::optional<std::int64_t> workers;  // empty if no N up to `furthest` exceeds the share
   double exposed_share = 0.0;           // at `workers`
   bool measured = false;                // `workers` was measured
   std::int64_t furthest = 0;            // the largest N of the search that can be predicted

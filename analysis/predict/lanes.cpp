@@ -12,19 +12,19 @@ using step::Segment;
 using step::SegmentKind;
 using step::StepLanes;
 
-constexpr double rounding = 1e-9;           // of a step: less is no difference
-constexpr std::int64_t replicas_shown = 8;  // one lane each; beyond them one lane for all the others
+constexpr double rounding = 1e-9;           // share of a step: smaller differences are ignored
+constexpr std::int64_t replicas_shown = 8;  // with one lane each; one more lane shows all others
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
-// The step's own thread, piece by piece: each lasts so long in the simulation and so long as shown.
+// The pieces of the step's own thread. Each has a duration in the simulation and a shown duration.
 class Thread {
  public:
   void add(std::string name, SegmentKind kind, double raw_s, double shown_s, std::optional<std::int64_t> bytes = {}) {
     pieces_.push_back({std::move(name), kind, raw_s, std::max(0.0, shown_s), bytes});
   }
 
-  // Makes the thread end at step_s. Returns what had to be done for it, in words.
+  // Makes the thread end at step_s. Returns a remark if pieces had to be shortened, else an empty text.
   std::string fit_to(double step_s) {
     double sum_s = 0.0;
     for (const Piece& piece : pieces_) sum_s += piece.shown_s;
@@ -39,8 +39,8 @@ class Thread {
                                           : "";
   }
 
-  // When something of the simulation happens as shown. At the seam between two pieces it is the end of the first: what
-  // was inserted there, the wait for slower ranks, comes after.
+  // Returns the shown time of a simulated time. At the boundary between two pieces it is the end of the first, before
+  // the inserted wait for slower ranks.
   double shown_at(double raw_s) const {
     double raw_begin_s = 0.0, shown_begin_s = 0.0;
     for (const Piece& piece : pieces_) {
@@ -55,7 +55,7 @@ class Thread {
     return shown_begin_s;
   }
 
-  // Of the piece with that name.
+  // Returns the segment of the piece with this name.
   Segment find(const std::string& name) const {
     double begin_s = 0.0;
     for (const Piece& piece : pieces_) {
@@ -91,7 +91,7 @@ class Thread {
 
 double factor(double target_s, double raw_s) { return raw_s > 0.0 ? std::max(0.0, target_s) / raw_s : 0.0; }
 
-// A median of differences beside a sum of medians may be negative: compute gives way for it.
+// A median of differences may be negative beside a sum of medians. Compute is then shortened by it.
 double compute_target_s(const Terms& terms) { return terms.compute_s + std::min(0.0, terms.other_s - terms.input_s); }
 
 double rest_s(const Terms& terms) { return std::max(0.0, terms.other_s - terms.input_s); }
@@ -100,7 +100,7 @@ std::string forward_name(std::int64_t accumulation) {
   return accumulation > 1 ? "forward, after " + number(accumulation - 1) + " earlier micro-batches" : "forward";
 }
 
-// Gradients and launches of the buckets, the all-reduces on as many lanes as are in flight, the copies back.
+// Adds gradients and launches of the buckets, the all-reduces on one lane for each in flight, and the copies back.
 void add_buckets(StepLanes& out, const SimulatedStep& simulated, const Thread& thread, double backward_raw_s) {
   const step::DdpResult& result = simulated.result;
   const auto at = [&](double s) { return thread.shown_at(backward_raw_s + s); };
@@ -143,7 +143,7 @@ void add_buckets(StepLanes& out, const SimulatedStep& simulated, const Thread& t
   for (std::size_t i = 0; i < result.buckets.size(); ++i) {
     const double begin_s = std::max(done_s, result.buckets[i].end_s);
     done_s = begin_s + simulated.work.buckets[i].copy_back_s;
-    // At the seam a copy comes after the wait for slower ranks.
+    // At the boundary, a copy comes after the wait for slower ranks.
     const double shown_begin_s = std::max(at(begin_s), skew.end_s), shown_end_s = at(done_s);
     if (shown_end_s > shown_begin_s)
       back.segments.push_back({"copy back of bucket " + std::to_string(i), SegmentKind::own_copy, shown_begin_s,
@@ -160,7 +160,7 @@ StepLanes ddp_lanes(const SimulatedStep& simulated, StepLanes out) {
   const double tail_raw_s = result.finish_s - result.backward_s - result.exposed_copy_s;
   double compute_raw_s = work.forward_s + result.backward_s + result.exposed_copy_s + work.optimizer_s;
   double exposed_raw_s = work.buffers_s + tail_raw_s;
-  if (alone) {  // one rank: nothing of it is communication
+  if (alone) {  // one rank does not communicate
     compute_raw_s += exposed_raw_s;
     exposed_raw_s = 0.0;
   }
@@ -184,7 +184,7 @@ StepLanes ddp_lanes(const SimulatedStep& simulated, StepLanes out) {
   return out;
 }
 
-// What each replica gets or gives in its turn, and its passes.
+// Adds the copies to and from each replica, and its passes.
 void add_replicas(StepLanes& out, const SimulatedStep& simulated, const Thread& thread) {
   const step::DataParallelStep& copying = simulated.copying;
   const std::int64_t replicas = copying.replicas;
@@ -208,7 +208,7 @@ void add_replicas(StepLanes& out, const SimulatedStep& simulated, const Thread& 
       const double each_s = copying.copy_overhead_s + copy.bytes * copy.s_per_byte;
       const double own_s = copying.copy_overhead_s + copying.own_copy * copy.bytes * copy.s_per_byte;
       const double all_s = own_s + static_cast<double>(replicas - 1) * each_s;
-      const auto until = [&](std::int64_t count) {  // when the first so many replicas are served
+      const auto until = [&](std::int64_t count) {  // end of the copies of the first `count` replicas
         const double done_s = count == 0 ? 0.0 : own_s + static_cast<double>(count - 1) * each_s;
         return all_s > 0.0 ? whole.begin_s + whole.duration_s() * done_s / all_s : whole.begin_s;
       };

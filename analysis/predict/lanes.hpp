@@ -1,9 +1,10 @@
-// The step that a prediction rests on, as lanes: what the simulated ranks or replicas do when, at any N.
+// The simulated step behind a prediction, as lanes: the activities of the simulated ranks or replicas over time, at any
+// N.
 //
-// The simulation's times are stretched to the prediction's terms, compute by one factor and exposed communication by
-// another, as calibration does: the first lane's kinds add up to compute, exposed, skew and other of the model's terms
-// and its end is Predictor's step. What they leave of that step is a segment of its own, "not modelled". At a measured
-// N the step is the measured one, and its split still the model's.
+// The simulated times are stretched to the prediction's terms as in calibration, compute by one factor and exposed
+// communication by another. The kinds of the first lane add up to the model's compute, exposed, skew and other terms,
+// and it ends at Predictor's step. The rest of that step is a segment "not modelled". At a measured N the step is the
+// measured one, and its parts are the model's.
 #pragma once
 
 #include <cstdint>

@@ -123,7 +123,7 @@ std::optional<NextMeasurement> next_batch(const Predictor& predictor, std::int64
     read.push_back(std::log(batch_factor(fit, least, change, samples[i].parameters)));
   const double z = stats::normal_quantile(0.5 + 0.5 * job.options().confidence);
   const auto width = [&](double variance) { return std::expm1(z * std::sqrt(variance)); };
-  // Of a ratio of two runs.
+  // Noise of the ratio of two runs.
   const double noise = std::hypot(sweep_noise, least.compute_noise);
   return NextMeasurement{least.machine.workers, false, width(covariance(steps, steps)),
                          width(left_of(steps, read, noise)), batch};

@@ -1,4 +1,4 @@
-// What N workers would do, from the measurements of one trace database: predictions and learning rates.
+// Predictions for N workers from the measurements of one trace database, and learning rates.
 //
 // predict_all only reads. fit_and_predict and the write functions replace the rows that an earlier call wrote. The same
 // database and options give the same results to the last bit, because a seeded generator makes every random draw.

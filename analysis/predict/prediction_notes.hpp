@@ -15,7 +15,7 @@ namespace ddpprof::fit {
 
 class MeasuredJob;
 
-// What a prediction at N assumes: sentences separated by "; ".
+// Returns the assumptions of a prediction at N: sentences separated by "; ".
 std::string prediction_note(const Predictor&, std::int64_t workers);
 std::string wide_interval_text(const Prediction&);
 
@@ -35,7 +35,7 @@ Note too_good_note(const Prediction&);
 Note not_predicted_note(const Models&, const std::string& strategy, const std::string& listed,
                         const std::string& reason);
 Note corrected_note(const std::string& strategy, std::int64_t workers, double correction);
-// What the nccl-tests logs that replace the fitted links assume.
+// Returns the assumptions of the nccl-tests logs that replace the fitted links.
 std::vector<Note> log_notes(const Models&);
 
 }  // namespace ddpprof::fit

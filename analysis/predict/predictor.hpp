@@ -23,7 +23,7 @@ struct StepEstimate {
   Terms terms;
   double low_s = 0.0, high_s = 0.0;  // interval of the step
   double confidence = 0.0;           // of the interval
-  std::optional<Refusal> refusal;    // set by step_curve if there is no estimate
+  std::optional<Refusal> refusal;    // set by step_curve if an estimate is refused
 };
 
 // Everything that is computed once for all predictions.
@@ -61,8 +61,7 @@ class Predictor {
 // Calibrates the model with the best fit and with every draw. Takes tens of milliseconds.
 Predictor make_predictor(std::shared_ptr<const Models>, std::string strategy, const PredictOptions&);
 
-// Returns an estimate for each N, computed on as many threads as there are processors. Where there is none, `refusal`
-// is set.
+// Returns an estimate for each N, computed on one thread per processor. If an estimate is refused, `refusal` is set.
 std::vector<StepEstimate> step_curve(const Predictor&, std::span<const std::int64_t> workers, const WhatIf& = {});
 
 // Returns the drift of the waiting at this machine: its standard deviation.

@@ -58,7 +58,7 @@ TableQuestion usual_question(const std::vector<StepRow>& rows) {
   }
   question.batch_per_worker =
       std::ranges::max_element(batches, {}, [](const auto& entry) { return entry.second; })->first;
-  // Where the global batch is kept they halve as N doubles: the largest N is nearest to what is asked about.
+  // With a fixed global batch, accumulation halves as N doubles, so the largest N is the best guess for larger N.
   question.accumulation = std::ranges::max_element(rows, {}, [](const StepRow& row) {
                             return std::pair{row.workers, -row.accumulation};
                           })->accumulation;
@@ -74,7 +74,7 @@ std::int64_t largest_workers(const std::vector<StepRow>& rows) {
 TableOptions table_options(double confidence) {
   TableOptions options;
   options.confidence = confidence;
-  // Twenty draws beyond each end of the interval.
+  // At least twenty draws are beyond each end of the interval.
   options.draws = static_cast<int>(std::clamp(40.0 / (1.0 - confidence), 400.0, 40000.0));
   return options;
 }
@@ -87,7 +87,7 @@ std::vector<scaling::ScalingPoint> scaling_points(const StepTable& table, const 
       const TablePrediction prediction = table.predict(question.of(workers));
       points.push_back({workers, prediction.step_s, prediction.exposed_s});
     } catch (const NotSupported&) {
-      break;  // nodes that nothing measured speaks of
+      break;  // more nodes than the table supports
     }
   }
   return points;

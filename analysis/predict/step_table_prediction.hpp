@@ -1,4 +1,4 @@
-// What is asked of a table of step times where nobody says it, and what a table answers for many numbers of workers.
+// Predictions from a table of step times, and the default question of such a table.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ddpprof::fit {
 
-// All but the number of workers.
+// A question without the number of workers.
 struct TableQuestion {
   std::int64_t per_node = 0;  // devices of a node; 0: all on one
   std::int64_t batch_per_worker = 1;
@@ -19,21 +19,21 @@ struct TableQuestion {
   StepRow of(std::int64_t workers) const;
 };
 
-// As the table itself mostly is: its fullest node's devices, the batch that most rows have (of equals the smallest),
-// the micro-batches of its largest N (of several the smallest). `rows` must hold one.
+// Returns the usual values of the table: the devices of its fullest node, the batch of most rows (ties: the smallest),
+// and the micro-batches of its largest N (ties: the fewest). `rows` must not be empty.
 TableQuestion usual_question(const std::vector<StepRow>& rows);
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows);
 
-// As many draws as an interval of that confidence needs.
+// Returns options with enough draws for an interval of this confidence.
 TableOptions table_options(double confidence);
 
-// Predictions for knees: every N up to 64, beyond it steps of a sixteenth, up to `largest` or to where the table says
-// nothing more.
+// Returns predictions for knees: every N up to 64, beyond it steps of a sixteenth, up to `largest` or to the last N
+// that the table supports.
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQuestion&, std::int64_t largest);
 
-// predict_all for a database of a table: the options' gpus_per_node of 0 is the fullest node's devices. Throws
-// NotSupported where the rows carry no answer or the options ask for a change of what a step is made of.
+// predict_all for a database of a table. gpus_per_node = 0 means the devices of the fullest node. Throws NotSupported
+// if the rows do not support an answer, or if the options ask for a change.
 PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptions& options);
 
 }  // namespace ddpprof::fit

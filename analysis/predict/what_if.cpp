@@ -20,7 +20,7 @@ struct Unit {
   double in_base;
 };
 
-// A positive number, and what stands behind it.
+// Reads a positive number and the text after it.
 std::optional<std::pair<double, std::string_view>> read_number(std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// "What if": changes to what was measured, and the terms of a step that may be imagined free.
+// "What if": changes of the measured job, and the terms of a step that a change can free.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace ddpprof::fit {
 
-// What a step can wait for. `sharing`: compute made longer by ranks that share a host's cores; `copies`:
-// DataParallel's.
+// The terms that limit a step. `sharing`: compute made longer by ranks that share a host's cores. `copies`: copies of
+// DataParallel.
 enum class Term { compute, sharing, bandwidth, latency, skew, input, copies };
 std::string_view to_string(Term);
 
-// A link's figure: so many times the fitted one, or a value of its own.
+// The change of a link's latency or bandwidth: a factor on the fitted value, or a value that replaces it.
 struct LinkChange {
   double factor = 1.0;
   std::optional<double> value;  // bytes/s, or s
   double of(double fitted) const { return value.value_or(factor * fitted); }
   bool changes() const { return value || factor != 1.0; }
-  // How many times the fitted one.
+  // Returns the changed value over the fitted one.
   double ratio(double fitted) const { return value ? *value / fitted : factor; }
 };
 
 struct WhatIf {
-  std::vector<std::string> said;  // KEY=VALUE as given, for people
+  std::vector<std::string> said;  // KEY=VALUE as given, for messages
   std::optional<double> bucket_cap_mb;
-  double gradient_bytes = 1.0;  // on the wire, of those of today: 0.5 for fp32 gradients under an fp16 or bf16 hook
-  double model_bytes = 1.0;     // of parameters and gradients everywhere: 0.5 for a model held in fp16 or bf16
+  double gradient_bytes = 1.0;  // bytes sent over those of today: 0.5 for fp32 gradients with an fp16 or bf16 hook
+  double model_bytes = 1.0;     // of parameters and gradients, sent and stored: 0.5 for a model in fp16 or bf16
   std::optional<std::int64_t> accumulation;
   std::optional<std::int64_t> batch_per_worker;  // of one micro-batch
   double compute_speed = 1.0;
@@ -38,7 +38,7 @@ struct WhatIf {
   bool overlap = true;
   std::string strategy;  // "", zero1, zero2, zero3, ps, async-ps
   std::int64_t servers = 1;
-  std::vector<Term> free;  // take no time at all
+  std::vector<Term> free;  // terms that take no time
 
   bool any() const {
     return !said.empty() || bucket_cap_mb || gradient_bytes != 1.0 || model_bytes != 1.0 || accumulation ||
@@ -48,9 +48,9 @@ struct WhatIf {
   bool changes_links() const { return bandwidth.changes() || latency.changes() || !strategy.empty(); }
 };
 
-// From KEY=VALUE texts; a key once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16, accumulation=4,
-// batch_per_worker=128, compute=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us, overlap=off, strategy=…,
-// servers=4. Throws std::invalid_argument saying what was expected.
+// Reads KEY=VALUE texts, each key at most once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16,
+// accumulation=4, batch_per_worker=128, compute=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us, overlap=off,
+// strategy=…, servers=4. Throws std::invalid_argument with the expected value.
 WhatIf parse_what_if(std::span<const std::string> items);
 
 inline constexpr std::string_view what_if_keys =

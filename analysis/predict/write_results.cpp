@@ -1,4 +1,4 @@
-// Writes what fits and predictions gave in the place of what an earlier call wrote.
+// Writes fits, predictions and learning rates in place of the rows of an earlier call.
 #include <SQLiteCpp/Transaction.h>
 
 #include <initializer_list>
@@ -42,7 +42,7 @@ void write_predictions(store::Database& database, const PredictResult& result) {
                           "communication_bound", "measure_next", "what_if_none", "batch_assumed"});
   insert_all(database, result.predictions);
   std::vector<Note> notes = result.notes;
-  std::erase_if(notes, [](const Note& note) { return note.code.starts_with("fit_"); });  // write_fits' own
+  std::erase_if(notes, [](const Note& note) { return note.code.starts_with("fit_"); });  // write_fits writes them
   insert_all(database, notes);
   transaction.commit();
 }

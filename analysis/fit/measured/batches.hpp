@@ -7,8 +7,8 @@
 
 namespace ddpprof::fit {
 
-// Sets measured.batches: how long forward and backward take at each batch, of the measurements given and of the
-// profiles that `measured` holds already. What cannot be compared is left out with a warning.
+// Sets measured.batches: the times of forward and backward at each batch, from the given measurements and from the
+// profiles in `measured`. Measurements that cannot be compared are not used, with a warning.
 void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& others, Measured& measured);
 
 }  // namespace ddpprof::fit

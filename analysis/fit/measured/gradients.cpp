@@ -31,7 +31,7 @@ struct Member {
   std::int64_t generation, bucket, parameter;
 };
 
-// Of the bucket table's last generation, in order.
+// Returns the last generation of the bucket table, in order.
 std::vector<Member> last_buckets(SQLite::Database& sql, std::int64_t measurement) {
   SQLite::Statement query(sql,
                           "SELECT generation, bucket, parameter FROM bucket WHERE measurement_id = ?1 AND generation = "

@@ -1,4 +1,4 @@
-// Each parameter's gradient: how large it is and when backward has it ready; and the buckets they make.
+// Each parameter's gradient: its size, the time at which backward has it ready, and the buckets of the gradients.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ namespace ddpprof::fit {
 // Times are medians of the lowest rank's measured steps, after the last backward's start. Empty when none was recorded.
 std::vector<GradientReady> read_gradients(SQLite::Database&, const MeasurementInfo&, const std::vector<StepInfo>&);
 
-// What DDP makes of gradients in ready order from its second iteration on. A model with unused parameters keeps the
-// buckets of its first iteration, made in order of registration.
+// Returns the buckets that DDP builds from gradients in ready order, from its second iteration on. A model with unused
+// parameters keeps the buckets of its first iteration, built in order of registration.
 std::vector<Bucket> bucketed(const std::vector<GradientReady>&, const step::BucketLimits&, bool find_unused_parameters);
 
-// Buckets without collectives: from the bucket table's last generation, or where there is none by DDP's own rule.
+// Returns buckets without collectives: from the bucket table's last generation, or by DDP's own rule if that table is
+// empty.
 std::vector<Bucket> read_buckets(SQLite::Database&, const MeasurementInfo&, const std::vector<GradientReady>&);
 
 }  // namespace ddpprof::fit

@@ -21,9 +21,9 @@ struct CopyPool {
   std::vector<double> bytes;
 };
 
-// Workers, bytes, bench, and of a training's bucket how much of its all-reduce usually ran beside compute, in quarters:
-// buckets of one size are different points when one is reduced beside the backward and another after it. Last, NCCL's
-// regime where it is known.
+// Workers, bytes, bench, and for a training's bucket the share of its all-reduce that usually ran beside compute, in
+// quarters: buckets of one size are different points if one is reduced beside the backward and another after it. Last,
+// NCCL's regime if it is known.
 using PointKey = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, std::string>;
 struct PointPool {
   Machine machine;
@@ -33,7 +33,8 @@ struct PointPool {
   std::vector<double> core_share;
 };
 
-// How many collectives of the same shard are in flight during each one, on average over its life: 1 when it is alone.
+// Returns the number of collectives of the same shard that are in flight during each one, on average over its duration:
+// 1 if it is alone.
 std::vector<double> concurrency_of(const std::vector<CollectiveInfo>& collectives) {
   std::vector<double> concurrency(collectives.size(), 1.0);
   for (std::size_t i = 0; i < collectives.size(); ++i) {
@@ -64,7 +65,7 @@ void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInf
   std::map<std::int64_t, const StepInfo*> by_id;
   for (const StepInfo& step : steps) by_id[step.id] = &step;
   const std::vector<double> concurrency = concurrency_of(collectives);
-  // The fastest rank's duration is the transfer; the others waited for someone.
+  // The duration of the fastest rank is the transfer. The other ranks also waited for slower ranks.
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> fastest;
   const auto duration = [&](std::size_t i) { return *collectives[i].end_ns - *collectives[i].start_ns; };
   for (std::size_t i = 0; i < collectives.size(); ++i) {
@@ -73,7 +74,7 @@ void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInf
     const auto [found, added] = fastest.try_emplace(key, i);
     if (!added && duration(i) < duration(found->second)) found->second = i;
   }
-  // Of an import that lacks ranks even the fastest one that is there waited.
+  // In an import without all ranks, even the fastest imported rank may have waited.
   const std::size_t imported = ranks_of_import(steps, info);
   const bool lacks_ranks = imported > 0 && static_cast<std::int64_t>(imported) < info.machine.workers;
   const auto unseen = [&](std::size_t i) { return lacks_ranks ? collectives[i].skew_ns : 0; };
@@ -115,7 +116,8 @@ Summary summarise(const std::vector<std::vector<double>>& repeats) {
     // 1.2533 = sqrt(pi / 2): a median's standard error over a mean's, for normal data.
     summary.relative_error =
         1.2533 * stats::mad_sigma(values) / summary.median / std::sqrt(static_cast<double>(values.size()));
-    // Steps of one run share what was peculiar to it: however many there are, the runs' own spread stays.
+    // Steps of one run share the conditions of that run, so the spread between runs does not fall with the number of
+    // steps.
     const double between = stats::standard_deviation(medians) / std::sqrt(static_cast<double>(medians.size()));
     summary.relative_error = std::hypot(summary.relative_error, between / summary.median);
   }
@@ -124,8 +126,8 @@ Summary summarise(const std::vector<std::vector<double>>& repeats) {
 
 namespace {
 
-// The mean of all but the slowest fortieth, and its relative standard error. A collective waits for its slowest hop, so
-// what matters of a hop that is either quick or late is its mean; a hiccup once in a sweep is no part of it.
+// Returns the mean of all values except the slowest fortieth, and its relative standard error. A collective waits for
+// its slowest hop. If hops are either quick or late, their mean matters, but a single outlier in a sweep does not.
 Summary usual_mean(const std::vector<std::vector<double>>& repeats) {
   constexpr double kept = 0.975;
   std::vector<double> values, means;
@@ -147,13 +149,13 @@ Summary usual_mean(const std::vector<std::vector<double>>& repeats) {
   return {mean, mean > 0.0 ? std::hypot(within, between) / mean : 0.0};
 }
 
-// Whether both measured the same links: as many hosts and pools of cores, one backend.
+// Returns true if both measured the same links: equal numbers of hosts and pools of cores, and the same backend.
 bool same_place(const Machine& a, const Machine& b) {
   return a.nodes == b.nodes && a.machines == b.machines && a.cores == b.cores && a.backend == b.backend;
 }
 
-// Sweeps of all-reduces; one that ran elsewhere than the trainings of its N, or than an earlier sweep, says nothing of
-// their links.
+// Adds sweeps of all-reduces. A sweep on other links than the trainings of its N, or than an earlier sweep, is not
+// used.
 void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
                 const std::vector<MeasurementInfo>& sweeps,
                 const std::map<std::pair<std::string, std::int64_t>, Pool>& trainings, Measured& measured) {
@@ -182,7 +184,7 @@ void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
   }
 }
 
-// Of both ways that nccl-tests times, out of place counts, as everywhere else.
+// Uses the out-of-place times of nccl-tests, not the in-place times, as everywhere else.
 void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {
   std::vector<collective::SizeTime> times;
   for (const CommInfo& point : read_comm_points(sql, info.id))

@@ -1,11 +1,10 @@
-// What the trace database says about steps and collectives, condensed to the medians that fits and predictions rest on.
+// The steps and collectives of the trace database, condensed to the medians that fits and predictions use.
 //
-// Only measurements of kind train or bench-comm whose status is not `failed` count. Medians are of all repeats'
-// samples; how far they can be trusted also counts how much repeats differ. Where several workloads (model, batch,
-// accumulation, precision, device) share a database, the one measured at the most (strategy, N) is taken, of equals the
-// first; others that differ from it in the batch alone tell how compute grows with the batch, and what is left is left
-// out with a warning. Times are seconds. Steps of one index on all ranks of a measurement
-// form one step of the run; its time is their mean (docs/design/the-step-of-a-run.md).
+// Only measurements of kind train or bench-comm whose status is not `failed` count. Medians are of the samples of all
+// repeats; their standard errors include the differences between repeats. If several workloads share a database,
+// most_measured_workload picks one (workload_key.hpp). Workloads that differ from it in the batch alone show how
+// compute grows with the batch; the others are not used, with a warning. Times are seconds. Steps of one index on all
+// ranks of a measurement form one step of the run; its time is their mean (docs/design/the-step-of-a-run.md).
 #pragma once
 
 #include <cstdint>
@@ -46,8 +45,7 @@ struct GradientReady {
   double ready_s = 0.0;  // after backward's start
 };
 
-// One strategy at one N.
-// Where a step goes: parts of it that do not overlap, as shares of it that add up to 1.
+// Parts of a step that do not overlap, as shares of the step. They add up to 1.
 struct StepShares {
   double compute = 0.0;
   double exposed = 0.0;  // communication that no compute hides, without waiting; dp: the copies
@@ -56,6 +54,7 @@ struct StepShares {
   double input = 0.0;    // of other
 };
 
+// The measured steps of one strategy at one N.
 struct StepProfile {
   Machine machine;
   std::string strategy;
@@ -78,7 +77,7 @@ struct StepProfile {
   double unwrapped_s = 0.0;              // compute of the step without the DDP wrapper, 0 when not measured
   double overlapped_s = 0.0;             // communication that intersects compute
   double communication_s = 0.0;          // in flight, waiting for others included; dp: the copies
-  double exposed_s = 0.0;                // of it what no compute hides
+  double exposed_s = 0.0;                // part of communication_s that no compute hides
   double waited_s = 0.0;                 // for other ranks inside of collectives
   std::vector<Bucket> buckets;           // ddp, launch order
   std::vector<GradientReady> gradients;  // ddp, in the order they become ready; empty when not recorded
@@ -128,22 +127,22 @@ struct Measured {
   std::map<std::int64_t, StepProfile> dp;
   std::vector<CopyPoint> copies;
   std::vector<CollectivePoint> collectives;  // N > 1
-  // By strategy; of the workloads that are the profiles' own but for the batch, and of the profiles. Empty where every
-  // run had the same batch.
+  // By strategy: points of the profiles, and of workloads that differ from the profiles in the batch alone. Empty if
+  // every run had the same batch.
   std::map<std::string, std::vector<BatchPoint>> batches;
-  // All-reduces as nccl-tests logs that were imported have them; they take the place of the fitted links.
+  // All-reduces of imported nccl-tests logs. They replace the fitted links.
   std::vector<collective::Curve> curves;
   std::vector<std::string> warnings;  // inconsistencies found while reading
   bool mixed = false;                 // other workloads were left out
-  bool imported = false;              // everything is from other programs' files: nothing can be measured again
-  // Of an imported training that is no data parallel one: what its import said, and its advice.
+  bool imported = false;              // all data are from other programs' files, so nothing can be measured again
+  // Message and advice of the import if the training is not data-parallel.
   std::string not_predicted, not_predicted_advice;
 };
 
 Measured load(store::Database&);
 
-// Median, and the relative standard error of it that the samples' spread and count and the spread of the repeats'
-// medians give together.
+// Median and its relative standard error, from the spread and number of samples and from the spread of the repeats'
+// medians.
 struct Summary {
   double median = 0.0;
   double relative_error = 0.0;

@@ -11,7 +11,7 @@
 namespace ddpprof::fit {
 namespace {
 
-// Where one rank's step goes, in seconds.
+// The parts of one rank's step, in seconds.
 struct Parts {
   double data, buffers, forward, backward, tail, optimizer;
 };
@@ -24,8 +24,8 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   if (!ddp) {
     parts.forward = seconds(step.forward_ns);
     parts.backward = seconds(step.backward_ns);
-    // Copies may be recorded inside the forward and backward phases or between them: inside, when all together exceed
-    // the step. Compute is then what is left of the phases.
+    // Copies may be recorded inside the forward and backward phases or between them. They are inside if all phases
+    // together exceed the step; compute is then the rest of the phases.
     const double copies = seconds(step.copy_ns);
     const double both = parts.forward + parts.backward;
     const double spare = seconds(step.duration_ns) - parts.data - parts.buffers - both - parts.optimizer;
@@ -36,7 +36,7 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
     return parts;
   }
   if (!step.backward_start_ns) {
-    // No phases: backward's compute is what compute time is left beside forward and optimizer.
+    // Without phases, backward's compute is the compute time without forward and optimizer.
     parts.forward = seconds(step.forward_ns);
     const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
     parts.backward = std::clamp(left > 0.0 ? left : seconds(step.backward_ns), 0.0, seconds(step.backward_ns));
@@ -46,7 +46,7 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   const std::int64_t end_ns = *step.backward_start_ns + step.last_backward_ns;
   std::int64_t computed_ns = step.last_ready_ns.value_or(end_ns);
   if (!step.last_ready_ns && last_collective_end_ns) {
-    // No gradient times, but communication: backward's compute is the phase without the exposed part.
+    // With communication but without gradient times, backward's compute is the phase without the exposed part.
     const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
     computed_ns = *step.backward_start_ns + static_cast<std::int64_t>(std::max(0.0, left) * 1e9);
   }
@@ -111,8 +111,8 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
   pool.profile.step_s.insert(pool.profile.step_s.end(), of_repeat.begin(), of_repeat.end());
   std::map<std::int64_t, const StepInfo*> by_id;
   for (const StepInfo& step : steps) by_id[step.id] = &step;
-  // What a rank waits for inside of collectives, by step index and bucket. Ranks that compute equally long may still
-  // arrive apart: they started apart, or took turns on a core.
+  // Waiting of a rank inside collectives, by step index and bucket. Ranks that compute equally long may still arrive at
+  // different times, because they started at different times or shared a core.
   std::map<std::int64_t, std::map<std::int64_t, std::vector<double>>> waited_s;
   for (const CollectiveInfo& collective : collectives) {
     const auto step = by_id.find(collective.step_id);
@@ -182,7 +182,7 @@ std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const Mea
   std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
   for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
   auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
-  // Of an import the ranks that are there stand for all (unseen_waits.hpp).
+  // The imported ranks represent all ranks (unseen_waits.hpp).
   if (const std::size_t imported = ranks_of_import(all, info); imported > 0) expected = std::min(expected, imported);
   std::vector<StepInfo> complete;
   for (const StepInfo& step : all)

@@ -1,4 +1,4 @@
-// Samples of one strategy at one N and batch, pooled over its repeats, and what of them a profile keeps.
+// Samples of one strategy at one N and batch, pooled over its repeats, and the profile made from them.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,21 @@ struct Pool {
   std::vector<StepShares> shares;
 };
 
-// One repeat's steps. Those of the step without the DDP wrapper are kept apart.
+// Adds the steps of one repeat. Steps without the DDP wrapper are stored separately.
 void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives);
 
 // The profile of medians; leaves the pool empty.
 StepProfile condense(Pool& pool);
 
-// How many ranks' traces an import has steps of; 0: it is none.
+// Returns the number of ranks whose traces an import has; 0 if the measurement is not an import.
 std::size_t ranks_of_import(const std::vector<StepInfo>&, const MeasurementInfo&);
 
-// The mean of fewer ranks would be another step: one counts when every rank recorded it. A warning says how many do
+// Returns the steps that every rank recorded, because the mean of fewer ranks would be another step. Adds a warning
+// with the number of other steps.
 // not.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
 
-// Whether times of a measurement may be pooled with a profile's, or held against them.
+// Returns true if times of a measurement may be pooled with a profile's, or compared with them.
 bool same_setting(const StepProfile& profile, const MeasurementInfo& info);
 
 inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }

@@ -14,7 +14,8 @@ std::optional<std::int64_t> optional_ns(SQLite::Statement& query, int column) {
   return value.getInt64();
 }
 
-// What the fits read of the recorded options. Their text is the worker's; what cannot be read is as if unset.
+// Reads the recorded options that the fits use. The worker writes this text. Options that cannot be read count as
+// unset.
 void read_options(const std::string& text, MeasurementInfo& row) {
   const auto options = nlohmann::json::parse(text, nullptr, false);
   if (!options.is_object()) return;

@@ -1,4 +1,4 @@
-// The database's rows that a profile is made of, read as they are; measured.hpp condenses them.
+// The database rows from which a profile is made, unchanged; measured.hpp condenses them.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct MeasurementInfo {
   std::int64_t accumulation = 1;
   std::optional<double> bucket_cap_mb;
   bool find_unused_parameters = false;
-  bool compressed = false;  // gradients travel at another precision than their own
-  bool from_log = false;    // a sweep that nccl-tests made: a time per size, of machines that may be described or not
+  bool compressed = false;  // gradients are sent at another precision than their own
+  bool from_log = false;    // a sweep of nccl-tests: one time per size; the machines may be unknown
 };
 
 struct StepInfo {
@@ -42,7 +42,7 @@ struct CollectiveInfo {
   std::optional<std::int64_t> ready_ns;
   std::int64_t launch_ns = 0;
   std::optional<std::int64_t> start_ns, end_ns;
-  std::int64_t skew_ns = 0;  // longer than the fastest rank's: waiting for the others
+  std::int64_t skew_ns = 0;  // time beyond the fastest rank's: waiting for other ranks
   std::string regime;        // "RING/LL128"; empty: not known
 };
 

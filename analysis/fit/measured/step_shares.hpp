@@ -1,4 +1,4 @@
-// Where one recorded step went.
+// The parts of one recorded step.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace ddpprof::fit {
 
-// Of a step that took some time. Without recorded intervals (compute_ns = 0) compute is the passes and the optimizer;
-// copies that lie inside of the passes count as copies alone. `several`: one rank of ddp exchanges nothing.
+// Returns the shares of a step with a duration above 0. Without recorded intervals (compute_ns = 0), compute is the
+// passes and the optimizer, and copies inside the passes count as copies only. `several`: false for one rank, which
+// exchanges nothing.
 StepShares shares_of(const StepInfo&, bool ddp, bool several);
 
 StepShares mean_of(const std::vector<StepShares>&);  // all 0 of none

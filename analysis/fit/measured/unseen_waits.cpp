@@ -13,7 +13,7 @@
 namespace ddpprof::fit {
 namespace {
 
-// Of a small message: the slowest that NCCL reckons with on this many ranks, over PCIe or the network.
+// Latency of a small message: the slowest that NCCL assumes with this many ranks, over PCIe or the network.
 double library_latency_s(const Machine& machine) {
   if (machine.backend.find("nccl") == std::string::npos)
     return 4.0 * static_cast<double>(machine.workers - 1) * 100e-6;  // Gloo: hops of a loaded host's TCP
@@ -55,7 +55,7 @@ UnseenWaits find_unseen_waits(const MeasurementInfo& info, std::vector<StepInfo>
   if (imported == 0 || static_cast<std::int64_t>(imported) >= info.machine.workers) return found;
   std::map<std::int64_t, std::vector<double>> durations_s;  // by bucket
   std::map<std::int64_t, std::int64_t> bytes;
-  // Without what the ranks that are there waited for each other.
+  // Without the waiting of the imported ranks for each other.
   const auto duration_s = [](const CollectiveInfo& c) {
     return static_cast<double>(*c.end_ns - *c.start_ns - c.skew_ns) * 1e-9;
   };
@@ -75,7 +75,7 @@ UnseenWaits find_unseen_waits(const MeasurementInfo& info, std::vector<StepInfo>
   }
   if (sizes.size() > 1) {
     found.latency_s = library_latency_s(info.machine);
-    // At least a tenth of the shortest is transfer: nothing is left over nothing.
+    // At least a tenth of the shortest time is transfer.
     found.wait_s = std::clamp(line_through(points).intercept_s - found.latency_s, 0.0, 0.9 * shortest_s);
   }
   std::map<std::int64_t, double> of_step_s;

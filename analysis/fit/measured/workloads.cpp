@@ -12,7 +12,8 @@ bool trains(const MeasurementInfo& info) {
   return info.kind != "bench-comm" && (info.strategy == "ddp" || info.strategy == "dp");
 }
 
-// The measurements whose batch is not the chosen workload's and stands beside another one.
+// Returns the measurements that differ from the chosen workload in the batch, if their N was also measured with another
+// batch.
 std::set<std::int64_t> telling(const std::vector<MeasurementInfo>& all, const MeasurementInfo& chosen) {
   const WorkloadKey but_for_batch = chosen.workload.without_batch();
   std::map<std::string, std::vector<BatchPoint>> points;

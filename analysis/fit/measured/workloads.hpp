@@ -1,4 +1,4 @@
-// Which of a database's measurements the fits rest on, where several workloads share it.
+// The measurements that the fits use if several workloads share a database.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ std::string name_of(const MeasurementInfo&);  // for people
 
 struct Chosen {
   std::vector<MeasurementInfo> of_workload;    // and all benchmarks
-  std::vector<MeasurementInfo> other_batches;  // the same but for the batch, where that tells how compute grows with it
+  std::vector<MeasurementInfo> other_batches;  // differ in the batch alone and show how compute grows with it
 };
 
-// Of the workloads the one at the most (strategy, N), of equals the first. Adds a warning that names those that tell
-// nothing.
+// Picks most_measured_workload. Adds a warning that names the measurements that are not used.
 Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measured);
 
-// What a batch's point is compared with: the same number of ranks. On GPUs, which each rank has for itself, all numbers
-// of ranks together where none has two batches. Sets `level` of all and drops the points of levels with one batch.
+// Sets `level` of all points and drops the points of levels with one batch. Points of one level are compared with each
+// other: those with the same number of ranks. On GPUs, which each rank has for itself, all numbers of ranks form one
+// level if none of them has two batches.
 void set_levels(std::vector<BatchPoint>& points, bool own_device);
 
 }  // namespace ddpprof::fit

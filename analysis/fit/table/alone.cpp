@@ -40,7 +40,7 @@ std::int64_t Alone::nearest_end(std::int64_t batch) const {
 }
 
 double Alone::compute_s(std::int64_t batch) const {
-  if (medians_.size() == 1) return medians_.front().second;  // nothing else was measured, nor is anything else answered
+  if (medians_.size() == 1) return medians_.front().second;  // StepTable refuses every other batch
   const auto b = static_cast<double>(batch);
   if (beyond(batch) && law_.usable) {
     const auto& [end, end_s] = batch < medians_.front().first ? medians_.front() : medians_.back();
@@ -51,7 +51,8 @@ double Alone::compute_s(std::int64_t batch) const {
   const auto& [b0, t0] = *(above - 1);
   const auto& [b1, t1] = *above;
   const double share = (b - static_cast<double>(b0)) / static_cast<double>(b1 - b0);
-  // Beyond the ends a line through noise may fall to nothing: never faster than the samples themselves would allow.
+  // Beyond the ends, a line through noise may fall to 0. So the time is at least half of the shorter one, scaled with
+  // the batch.
   return std::max(t0 + share * (t1 - t0), 0.5 * std::min(t0, t1) * std::min(1.0, b / static_cast<double>(b0)));
 }
 
@@ -60,7 +61,7 @@ double Alone::drawn_factor(std::int64_t batch, stats::Random& random) const {
   double share = random.uniform();
   const BatchLaw* law = &law_.laws.front();
   for (const BatchLaw& one : law_.laws) {
-    if (!(one.weight > 0.0)) break;  // the heaviest stands first
+    if (!(one.weight > 0.0)) break;  // laws are sorted by weight, the largest first
     law = &one;
     share -= one.weight;
     if (share <= 0.0) break;

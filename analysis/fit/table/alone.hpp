@@ -1,4 +1,4 @@
-// What one worker takes for one micro-batch, from a table's rows of one worker.
+// Time of one worker for one micro-batch, from a table's rows of one worker.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::fit {
 
-// Between two measured batches a line; beyond them the fitted law of compute over the batch, from the last one on.
+// Between two measured batches the time is a line. Beyond them it follows the fitted law of compute over the batch.
 class Alone {
  public:
   explicit Alone(const std::vector<StepRow>&);
@@ -20,11 +20,11 @@ class Alone {
   std::size_t batches() const { return medians_.size(); }
   void clear();
   const BatchFit& law() const { return law_; }
-  // Outside of the batches that were measured at one worker, of two and more.
+  // Returns true if the batch is outside the batches measured at one worker, of which there must be at least two.
   bool beyond(std::int64_t batch) const;
 
   double compute_s(std::int64_t batch) const;
-  // Compute as the law may also have it, over compute_s; 1 between the measured batches and where no law was fitted.
+  // Returns a drawn compute time over compute_s: 1 between the measured batches and without a fitted law.
   double drawn_factor(std::int64_t batch, stats::Random&) const;
 
  private:

@@ -36,7 +36,7 @@ std::optional<T> number(std::string_view word) {
   return value;
 }
 
-// A launcher's tag ends in a colon and stands before everything else.
+// Removes a launcher's tag, which ends in a colon and comes first.
 void drop_tag(std::vector<std::string_view>& words) {
   if (!words.empty() && words.front().ends_with(':') && words.front() != ":") words.erase(words.begin());
 }
@@ -46,8 +46,8 @@ struct Timing {
   double factor_low, factor_high;  // within the rounding of both bandwidths
 };
 
-// time [us], algbw and busbw [GB/s] from word `at` on; nothing where they do not fit each other. Bandwidths are printed
-// with two decimals.
+// Reads time [us], algbw and busbw [GB/s] from word `at` on; returns nothing if they do not agree. Bandwidths are
+// printed with two decimals.
 std::optional<Timing> timing(const std::vector<std::string_view>& words, std::size_t at, std::int64_t bytes) {
   if (at + 3 > words.size()) return std::nullopt;
   const auto time_us = number<double>(words[at]), algbw = number<double>(words[at + 1]),
@@ -63,7 +63,7 @@ std::optional<Timing> timing(const std::vector<std::string_view>& words, std::si
 }
 
 std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, std::int64_t bytes) {
-  // Behind size, count and type: the operation's word and the root, where that test prints them.
+  // After size, count and type come the operation and the root, if this test prints them.
   std::size_t at = 3;
   if (at < words.size() && !number<double>(words[at])) ++at;
   NcclTestsRow row;
@@ -75,7 +75,7 @@ std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, s
     row.bus_factor = out_of_place->bus_factor;
     row.bus_factor_low = out_of_place->factor_low;
     row.bus_factor_high = out_of_place->factor_high;
-    // The count of wrong values, when it was checked, stands between.
+    // The count of wrong values comes between, if it was checked.
     for (const std::size_t second : {first + 4, first + 3}) {
       if (const auto in_place = timing(words, second, bytes)) {
         row.in_place_s = in_place->time_s;
@@ -146,7 +146,7 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
 
 std::optional<std::int64_t> ranks_of(const NcclTestsLog& log) {
   if (log.ranks > 0) return log.ranks;
-  // 2 (N-1)/N = f gives N = 2 / (2 - f): one whole number between the ends, or it is not told.
+  // 2 (N-1)/N = f gives N = 2 / (2 - f). N is known if exactly one whole number lies between the ends.
   if (!(log.bus_factor_low > 0.0) || !(log.bus_factor_low <= log.bus_factor_high) || !(log.bus_factor_high < 2.0))
     return std::nullopt;
   const double low = std::ceil(2.0 / (2.0 - log.bus_factor_low)), high = std::floor(2.0 / (2.0 - log.bus_factor_high));
@@ -156,7 +156,7 @@ std::optional<std::int64_t> ranks_of(const NcclTestsLog& log) {
 
 std::string not_all_reduces(const NcclTestsLog& log, std::int64_t ranks) {
   if (log.operation == "none") return "these are not all-reduces: the log's operation is \"none\"";
-  // Its siblings' bus bandwidth is less.
+  // The other tests of nccl-tests have a lower bus bandwidth.
   const double ring = 2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
   if (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03)
     return "these are not all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks);

@@ -28,7 +28,7 @@ std::string names() {
   return text + " (and optionally devices_per_node, accumulation, sync_time_s)";
 }
 
-// What libcsv finds, line by line.
+// Collects the cells that libcsv finds, line by line.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path) : path_(path) {}

@@ -16,12 +16,13 @@ class CsvError : public std::runtime_error {
 };
 
 // Columns workers, nodes, batch_per_worker, step_time_s (seconds), and optionally devices_per_node and sync_time_s, in
-// any order; one row a measurement. sync_time_s is checked and not used. Throws CsvError for a file that cannot be
+// any order; one row per measurement. sync_time_s is checked and not used. Throws CsvError for a file that cannot be
 // read, is larger than 16 MiB or holds more than 20,000 rows, for a column that is missing, twice or unknown, and for
 // the first cell that is not a number in its range.
 std::vector<StepRow> read_step_csv(const std::filesystem::path& path);
 
-// Whether the file begins like such a table: text, and not a database. False for what cannot be read.
+// Returns true if the file begins like such a table, that is with text, and is not a database. Returns false for a file
+// that cannot be read.
 bool looks_like_csv(const std::filesystem::path& path);
 
 }  // namespace ddpprof::fit

@@ -31,7 +31,7 @@ enum Index : std::size_t {
   sample_s
 };
 
-// How communication grows with N, beside `carried`; r is the parameter `growth`.
+// Growth of communication with N, a factor on `carried`; r is the parameter `growth`.
 struct Form {
   const char* name;
   double growth_prior;
@@ -40,7 +40,7 @@ struct Form {
 
 double ring_share(double n) { return 2.0 * (n - 1.0) / n; }
 
-// A ring on an ideal network is the growth 0 that all but the last come near; no measured network was ideal.
+// A ring on an ideal network has growth 0, which all forms except the last approach. No measured network was ideal.
 constexpr std::array<Form, 4> known_forms = {{
     {"ring, bandwidth falling with log N", 0.1,
      [](double n, double r) { return ring_share(n) * (1.0 + r * std::log2(n)); }},
@@ -89,7 +89,7 @@ Terms terms_of(const StepRow& row, const Form& form, double alone_s, std::span<c
 
 void refuse(const std::string& reason, const std::string& advice) { throw NotSupported(reason, advice); }
 
-// What one rank takes for one micro-batch; where nothing says it at one worker, a line in the batch.
+// Time of one rank for one micro-batch; without rows of one worker, a line in the batch.
 double compute_s(const Alone& alone, std::int64_t batch, std::span<const double> values) {
   if (alone.empty()) return values[fixed_s] + values[sample_s] * static_cast<double>(batch);
   return alone.compute_s(batch);
@@ -102,7 +102,7 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
   Problem problem;
   double longest = 0.0, batch = 1.0;
   std::vector<double> many;
-  // Rows of one placement were measured together, and share what the network did then: they count as one.
+  // Rows of one placement were measured together, under the same conditions of the network, so they count as one row.
   std::map<std::array<std::int64_t, 3>, double> together;
   for (const StepRow& row : rows) together[{row.workers, row.nodes, row.devices()}] += 1.0;
   std::vector<double> rounds_s;  // one micro-batch's part of a step
@@ -115,11 +115,11 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
     batch = std::max(batch, static_cast<double>(row.batch_per_worker));
   }
   const double round_s = many.empty() ? longest : stats::median(rounds_s);
-  // What no batch shortens is no longer than the shortest step: a prior of its size from a longer one would sit where
-  // the data speak against it, with a width that means nothing there.
+  // The part that does not depend on the batch is at most the shortest step. A prior from a longer step would
+  // contradict the data, and its width would be meaningless.
   const double shortest = many.empty() ? longest : *std::min_element(many.begin(), many.end());
   const double shortest_round_s = many.empty() ? longest : *std::min_element(rounds_s.begin(), rounds_s.end());
-  // Of one batch a line's two parts cannot be told apart: one says it.
+  // With one batch, the two parts of the line cannot be separated, so one of them is used.
   const bool one_batch = batches_.size() == 1;
   problem.parameters = {{"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
                         {"sharing", "", std::log(0.01), 1.0, std::log(1e-4), std::log(1.0)},
@@ -133,7 +133,7 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
                          std::log(1e-12), std::log(1e6), true, one_batch || !alone_->empty()},
                         {"compute_sample", "s", std::log(0.5 * round_s / batch), 1.5, std::log(1e-12), std::log(1e6),
                          true, !alone_->empty()}};
-  // Behind the steps: what was no waiting, where that was measured.
+  // After the steps: the time without waiting, if it was measured.
   std::vector<StepRow> own = rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StepRow& row = rows[i];
@@ -170,7 +170,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
     refuse(counts.empty() ? "no step time was given"
                           : "all steps were measured at " + std::to_string(largest_) + " workers",
            "measure at one worker and at two and more");
-  // One batch alone at one worker and others beside it: the line has to come from all rows.
+  // One worker was measured with one batch, and other rows have other batches: the line has to come from all rows.
   if (alone_->batches() == 1 && batches_.size() > 1) alone_->clear();
   for (std::size_t form = 0; form < known_forms.size(); ++form) {
     TableForm made;
@@ -188,7 +188,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
   }
 }
 
-// Each form is fitted to at most half of the largest N and judged above it.
+// Each form is fitted to at most half of the largest N, and judged above it.
 void StepTable::weigh() {
   std::vector<StepRow> small, large;
   std::set<std::int64_t> several;
@@ -217,7 +217,7 @@ void StepTable::weigh() {
   double total = 0.0;
   for (TableForm& form : forms_) {
     const double ratio = judged_ ? form.held_out_error / best : 1.0;
-    // Without a covariance its interval would be none.
+    // Without a covariance, the interval would have no width.
     form.weight = form.solution.converged ? std::exp(-judgement * (ratio * ratio - 1.0)) : 0.0;
     total += form.weight;
   }
@@ -277,7 +277,8 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
                                            std::log2(static_cast<double>(*batches_.begin()) / batch)});
   const bool by_law = alone_->beyond(asked.batch_per_worker) && alone_->law().usable;
   const double drift = drift_of_doubling * std::hypot(doublings, by_law ? 0.0 : batch_doublings);
-  stats::Random of_law(options_.seed ^ 0x9e3779b97f4a7c15U);  // so that what is drawn otherwise does not hang on it
+  stats::Random of_law(options_.seed ^
+                       0x9e3779b97f4a7c15U);  // numbers of its own, so that the other draws do not depend on it
   std::vector<double> steps;
   for (int i = 0; i < options_.draws; ++i) {
     double share = random.uniform();
@@ -291,8 +292,7 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
                            (alone_->empty() ? 1.0 : std::exp(random.normal() * least_row_sd)) *
                            alone_->drawn_factor(asked.batch_per_worker, of_law);
     const double step_s = terms_of(asked, known_forms[number], alone_s, values).step_s;
-    // What a measurement differs by from any smooth law: this table's own scatter, and the unknown beyond its largest
-    // N.
+    // Difference of a measurement from any smooth law: this table's own scatter, and the unknown beyond its largest N.
     const double own = scatter_[random.below(scatter_.size())];
     steps.push_back(step_s * std::exp(own + random.normal() * drift));
   }

@@ -1,4 +1,4 @@
-// Step times by ranks, nodes and batch, and nothing else: what other numbers of ranks would take.
+// A model of step times by ranks, nodes and batch, for predictions from a table without any trace.
 //
 // For measurements that come as a table: another cluster's, a paper's, a job's own log. One step is
 //
@@ -7,11 +7,11 @@
 //   C'    = C(batch) (1 + s Blom(N)) (1 + h (d - 1))  the slowest of N ranks, d devices that share a node
 //   K     = K1 (N-1)/N on one node, k(N) on three and more, f k(N) on two (collective libraries treat two specially)
 //
-// C is what one rank was measured to take, by micro-batch, and beyond the measured batches by the law that was fitted
-// to them (batch_fit.hpp); without one rank, or with one of several batches, a line in the batch. Blom's expected
-// maximum of N is that of stats/normal.hpp. How k grows with N is not known beforehand: a ring's bytes alone, or with a
-// bandwidth that falls as more ranks share the network, or a latency by levels. These forms compete: each is fitted to
-// the smaller N and judged on the larger ones, and weighs by that. Times are seconds.
+// C is the measured time of one rank for a micro-batch, and beyond the measured batches the law that was fitted to them
+// (batch_fit.hpp). Without rows of one rank, or with only one of several batches at one rank, C is a line in the batch.
+// Blom's expected maximum of N is that of stats/normal.hpp. The growth of k with N is not known: a ring's bytes alone,
+// or with a bandwidth that falls as more ranks share the network, or a latency by levels. These forms compete: each is
+// fitted to the smaller N, judged on the larger ones, and weighted by that. Times are seconds.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct StepRow {
   std::int64_t batch_per_worker = 1;
   double step_s = 0.0;
   std::int64_t devices_per_node = 0;  // on the fullest node; 0: workers over nodes, rounded up
-  double sync_s = -1.0;  // of the step, what this rank waited for gradients, slower ranks included; below 0: not known
-  std::int64_t accumulation = 1;  // micro-batches of batch_per_worker samples in a step
+  double sync_s = -1.0;               // part of the step: waiting for gradients and slower ranks; below 0: unknown
+  std::int64_t accumulation = 1;      // micro-batches of batch_per_worker samples in a step
 
   std::int64_t devices() const { return devices_per_node > 0 ? devices_per_node : (workers + nodes - 1) / nodes; }
 };
@@ -44,7 +44,7 @@ struct TableOptions {
 
 struct TablePrediction {
   double step_s = 0.0;
-  double low_s = 0.0, high_s = 0.0;  // where one further measurement would fall
+  double low_s = 0.0, high_s = 0.0;  // range of one further measurement
   double compute_s = 0.0;            // C
   double skew_s = 0.0;               // the slowest of N beside one
   double sharing_s = 0.0;            // devices that share a node
@@ -56,8 +56,8 @@ struct TablePrediction {
 
 struct TableForm {
   std::string name;
-  double weight = 0.0;          // 0 also where the fit did not converge
-  double held_out_error = 0.0;  // relative, root of the mean square with errors cut at 30 %; 0: nothing to judge by
+  double weight = 0.0;          // also 0 if the fit did not converge
+  double held_out_error = 0.0;  // relative, root of the mean square with errors cut at 30 %; 0: not available
   Problem problem;
   Solution solution;
 };
@@ -67,13 +67,13 @@ struct BatchFit;  // batch_fit.hpp
 
 class StepTable {
  public:
-  // Throws NotSupported (fit/predict.hpp) when the rows cannot carry a fit: none, one number of ranks, a time that is
-  // not above 0, no form that can be fitted.
+  // Throws NotSupported if the rows do not support a fit: no rows, one number of ranks, a time that is not above 0, no
+  // form that can be fitted.
   explicit StepTable(std::vector<StepRow> rows, const TableOptions& options = {});
 
-  // `asked.step_s` is not read. Throws NotSupported where nothing measured speaks of what is asked: nodes beyond one
-  // when only one was measured, another batch when one batch was, a batch outside of those of one worker when they
-  // contradict each other.
+  // `asked.step_s` is ignored. Throws NotSupported if the measured data do not support the question: several nodes if
+  // one was measured, another batch if one batch was measured, a batch outside those of one worker if these contradict
+  // each other.
   TablePrediction predict(const StepRow& asked) const;
 
   const std::vector<TableForm>& forms() const { return forms_; }

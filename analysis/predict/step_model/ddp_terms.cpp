@@ -93,7 +93,7 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
   terms.input_s = work.data_s;
   terms.other_s = terms.input_s + gap_s(profile, terms.compute_s);
   if (machine.workers == 1) {
-    terms.compute_s += terms.exposed_s;  // one rank: what follows the last gradient is no communication
+    terms.compute_s += terms.exposed_s;  // one rank: the time after the last gradient is compute
     terms.exposed_s = 0.0;
     return terms;
   }
@@ -114,11 +114,13 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
     const double bytes = static_cast<double>(total_bytes(at.buckets)) * change.gradient_bytes;
     const OtherOutcome outcome =
         simulate_other(other, work, at.buckets, equivalent_link(machine.workers, bytes, at.buckets.size(), even.cost));
-    // ZeRO beside DDP in one simulation: what that simulation leaves out is in the measured step.
+    // ZeRO is simulated beside DDP, and the difference is added: the measured step has the parts that the simulation
+    // leaves out.
     terms.exposed_s = std::max(0.0, (outcome.beside_ddp ? terms.exposed_s : 0.0) + outcome.exposed_s);
     terms.compute_s = std::max(0.0, (outcome.beside_ddp ? terms.compute_s : 0.0) + outcome.compute_s);
     terms.communication_s = std::max(terms.communication_s, terms.exposed_s);
-    if (change.strategy.ends_with("ps")) terms.skew_s = 0.0;  // its workers differ in the simulation itself
+    if (change.strategy.ends_with("ps"))
+      terms.skew_s = 0.0;  // the simulation itself includes the differences of the workers
   }
   return terms;
 }

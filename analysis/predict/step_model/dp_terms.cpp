@@ -25,7 +25,7 @@ Terms dp_terms(const StepCase& at, const StepParameters& parameters) {
   Terms terms;
   terms.compute_s =
       (profile.forward_s + profile.backward_s) * compute_scale(at, parameters) * passes_factor(at, parameters) * longer;
-  // The optimizer runs on device 0 alone, whatever N is: only the cores it finds differ, and at that time all are idle.
+  // The optimizer runs on device 0 alone at every N, and all cores are idle at that time.
   terms.compute_s += profile.optimizer_s * outside_passes(change);
   terms.input_s = input_s(profile, change);
   terms.other_s = terms.input_s + profile.buffers_s + gap_s(profile, terms.compute_s);

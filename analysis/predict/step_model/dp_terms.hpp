@@ -7,7 +7,7 @@
 
 namespace ddpprof::fit {
 
-// Returns the step's copies. The step has one replica if there are no copies.
+// Returns the step's copies. Without copies, the step has one replica.
 step::DataParallelStep copies_step(const StepCase&, const StepParameters&);
 
 Terms dp_terms(const StepCase&, const StepParameters&);

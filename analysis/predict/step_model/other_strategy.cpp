@@ -10,7 +10,7 @@
 namespace ddpprof::fit {
 namespace {
 
-// Blocks in forward order, each as long in backward as its bucket came after the one before.
+// Returns blocks in forward order. The backward of each lasts from the ready time of the bucket before to its own.
 std::vector<strategy::Block> blocks_of(const step::DdpStep& work, std::span<const Bucket> buckets, double forward_s) {
   std::vector<strategy::Block> blocks;
   double reached_s = 0.0;
@@ -45,7 +45,7 @@ OtherOutcome simulate_zero(int stage, const OtherStrategy& other, const step::Dd
   strategy::Plan plan;
   plan.data = other.workers;
   plan.micro_batches = other.accumulation;
-  plan.buckets = {1, 1};  // every block is a bucket already
+  plan.buckets = {1, 1};  // every block is one bucket
   collective::Network network;
   network.inside = network.across = link;
   network.ranks_per_node = other.workers;
@@ -64,7 +64,7 @@ OtherOutcome simulate_servers(const OtherStrategy& other, const step::DdpStep& w
   job.compute_s.assign(static_cast<std::size_t>(other.workers), compute_s);
   job.compute_s.back() += other.straggler_s;
   job.servers = other.servers;
-  // Gradients one way, whole parameters the other: the simulation takes both to be as many bytes.
+  // Gradients are sent one way and whole parameters back; the simulation assumes the same size for both.
   for (const Bucket& bucket : buckets)
     job.gradient_bytes += 0.5 * (1.0 + other.gradient_bytes) * static_cast<double>(bucket.bytes);
   job.apply_s = work.optimizer_s;

@@ -1,4 +1,4 @@
-// What a measured DDP step would take under another strategy: simulated only, from its compute and its links.
+// A measured DDP step under another strategy, simulated from its compute and its links.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,25 @@ struct OtherStrategy {
   std::int64_t servers = 1;  // of ps and async-ps
   std::int64_t accumulation = 1;
   double micro_forward_s = 0.0;  // of one micro-batch; work.forward_s holds all but the last backward
-  double straggler_s = 0.0;      // parameter servers': how much later the slowest worker is; ZeRO's is not in here
-  double gradient_bytes = 1.0;   // on the wire, of the buckets' bytes; parameters travel whole
+  double straggler_s = 0.0;      // parameter servers: lateness of the slowest worker; not used for ZeRO
+  double gradient_bytes = 1.0;   // share of the buckets' bytes that is sent; parameters are sent whole
 };
 
 struct OtherOutcome {
   double compute_s = 0.0;
-  double exposed_s = 0.0;   // what the links add
-  bool beside_ddp = false;  // both are differences to DDP under the same simulation
+  double exposed_s = 0.0;   // time that the links add
+  bool beside_ddp = false;  // both are differences from DDP in the same simulation
 };
 
-// A simulation of more than so many transfers takes seconds.
+// The limit of a simulation: more transfers take seconds.
 inline constexpr std::int64_t most_transfers = 20'000;
 
-// `work`: the DDP step; `buckets`: its buckets with their ready times as in `work`, taken for the blocks that ZeRO-3
-// gathers; `link`: as every two ranks are joined. Throws std::invalid_argument for figures that cannot be, and beyond
-// most_transfers.
+// `work`: the DDP step. `buckets`: its buckets with their ready times as in `work`, used as the blocks that ZeRO-3
+// gathers. `link`: between every two ranks. Throws std::invalid_argument for invalid values and above most_transfers.
 OtherOutcome simulate_other(const OtherStrategy&, const step::DdpStep& work, std::span<const Bucket> buckets,
                             const collective::Link& link);
 
-// A link over which ring all-reduces of these buckets cost in sum what `costs` does.
+// Returns a link over which ring all-reduces of these buckets have the same total cost as `cost`.
 collective::Link equivalent_link(std::int64_t workers, double bytes, std::size_t buckets, const collective::Cost& cost);
 
 }  // namespace ddpprof::fit
