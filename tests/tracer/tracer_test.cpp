@@ -345,7 +345,7 @@ TEST_F(Tracer, AnUnwritableFolderIsReportedOnceAndTheProgramRunsOn) {
   const std::string said = "ddpprof tracer: cannot create /proc/no-such-folder/shard-";
   EXPECT_THAT(outcome.err, HasSubstr(said));
   EXPECT_EQ(outcome.err.find(said), outcome.err.rfind(said));
-  EXPECT_THAT(outcome.err, HasSubstr("Set DDPPROF_TRACE_DIR to a folder that can be written to"));
+  EXPECT_THAT(outcome.err, HasSubstr("Set DDPPROF_TRACE_DIR to a writable folder"));
 }
 
 TEST_F(Tracer, AnInvalidCapIsReportedAndTheDefaultUsed) {

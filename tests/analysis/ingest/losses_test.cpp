@@ -80,7 +80,7 @@ TEST_F(Ingest, MissingGpuActivityOfAKilledProcessIsReported) {
   load({&t}, ddp(1));
   EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "warning gpu_tail_lost 1"));
   EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'gpu_tail_lost'")[0],
-              ::testing::HasSubstr("of 0.4 s before the last event"));
+              ::testing::HasSubstr("is 0.4 s before the last event"));
   TrainingShard host_only(0, 1);
   host_only.shard.header.closed = false;
   host_only.begin_step(0, 100);
@@ -210,7 +210,7 @@ TEST_F(Ingest, CuptiRecordsThatNoTableKeepsAreCounted) {
   load({&t}, ddp(1));
   EXPECT_THAT(codes(), ElementsAre("info records_not_kept 6"));
   EXPECT_THAT(rows("SELECT message FROM diagnostic"),
-              ElementsAre(testing::HasSubstr("2 markers, 3 external correlations, 1 of its own")));
+              ElementsAre(testing::HasSubstr("2 markers, 3 external correlations, 1 overhead records")));
 }
 
 TEST_F(Ingest, ALostLaunchMarkIsReportedAndReplacedByTheStart) {
@@ -318,7 +318,7 @@ TEST_F(Ingest, RankZerosClockIsNotTheLastEventOfAKilledGpuRank) {
   load({&t}, ddp(1));
   EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "warning gpu_tail_lost 1"));
   EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'gpu_tail_lost'")[0],
-              ::testing::HasSubstr("of 0.3 s before the last event"));
+              ::testing::HasSubstr("is 0.3 s before the last event"));
 }
 
 // GPU timers of five operations: valid; an impossible end; an impossible start; two pairs that no clock can show, which
