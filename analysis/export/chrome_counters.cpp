@@ -41,7 +41,7 @@ class Levels {
 
   void finish() {
     pass_to(std::numeric_limits<std::int64_t>::max());
-    say();
+    write_change();
     if (idle_from_ns_) write(*idle_from_ns_, {});
   }
 
@@ -66,19 +66,19 @@ class Levels {
   // If the level changes several times at one time, the last change counts.
   void level_at(std::int64_t at_ns) {
     now_ns_ = at_ns;
-    if (at_ns_ && *at_ns_ != at_ns) say();
+    if (at_ns_ && *at_ns_ != at_ns) write_change();
     at_ns_ = at_ns;
     level_ = {busy_until_ns_[compute] > at_ns, busy_until_ns_[communication] > at_ns};
   }
 
-  void say() {
+  void write_change() {
     constexpr Level idle, computing_alone{true, false};
-    if (!at_ns_ || level_ == (idle_from_ns_ ? idle : said_)) return;
+    if (!at_ns_ || level_ == (idle_from_ns_ ? idle : written_)) return;
     if (idle_from_ns_) {
       const std::int64_t idle_from_ns = *std::exchange(idle_from_ns_, std::nullopt);
       if (level_ == computing_alone && *at_ns_ - idle_from_ns < filled_ns_) return;
       write(idle_from_ns, idle);
-    } else if (said_ == computing_alone && level_ == idle) {
+    } else if (written_ == computing_alone && level_ == idle) {
       idle_from_ns_ = at_ns_;
       return;
     }
@@ -86,7 +86,7 @@ class Levels {
   }
 
   void write(std::int64_t at_ns, Level level) {
-    const auto [computing, communicating] = said_ = level;
+    const auto [computing, communicating] = written_ = level;
     writer_.counter(track_, "overlap", at_ns,
                     {{"compute alone", computing && !communicating ? 1 : 0},
                      {"both", computing && communicating ? 1 : 0},
@@ -99,7 +99,7 @@ class Levels {
   std::array<std::int64_t, 2> busy_until_ns_{never, never};
   std::int64_t now_ns_ = never;
   std::optional<std::int64_t> at_ns_;  // time of level_ if it is not written yet
-  Level level_, said_;
+  Level level_, written_;
   std::optional<std::int64_t> idle_from_ns_;  // not written yet: the gap may turn out to be short
 };
 

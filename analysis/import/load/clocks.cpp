@@ -51,10 +51,10 @@ std::int64_t usual_step_ns(const ingest::LoadedShard& shard) {
 std::optional<std::int64_t> wall_offset_ns(const ingest::LoadedShard& shard, const RankClock& clock,
                                            const ingest::LoadedShard& reference, const RankClock& of_reference) {
   constexpr std::int64_t year_2001_ns = 1'000'000'000'000'000'000;
-  const auto says_time_of_day = [](const ingest::LoadedShard& of, const RankClock& its) {
+  const auto has_time_of_day = [](const ingest::LoadedShard& of, const RankClock& its) {
     return its.base_ns > 0 || of.trace.events.first_ns > year_2001_ns;
   };
-  if (!says_time_of_day(shard, clock) || !says_time_of_day(reference, of_reference)) return std::nullopt;
+  if (!has_time_of_day(shard, clock) || !has_time_of_day(reference, of_reference)) return std::nullopt;
   return clock.base_ns - of_reference.base_ns;
 }
 
@@ -69,10 +69,10 @@ store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, con
   const std::int64_t ends_ns = found.end_difference_ns(0.5);
   const std::int64_t spread_ns = (found.end_difference_ns(0.95) - found.end_difference_ns(0.05)) / 2;
   alignment.measured_offset_ns = ends_ns;
-  // the clocks drift apart, or the matched collectives are not the same ones
+  // The clocks drift apart, or the matched collectives are not the same ones.
   if (found.least_ns > found.most_ns) return alignment;
   const auto within = [&](std::int64_t offset_ns) { return found.least_ns <= offset_ns && offset_ns <= found.most_ns; };
-  const auto know = [&](std::int64_t offset_ns, std::int64_t uncertainty_ns) {
+  const auto set_offset = [&](std::int64_t offset_ns, std::int64_t uncertainty_ns) {
     alignment.reference = store::ClockReference::exchange;
     alignment.offset_ns = offset_ns;
     alignment.at_ns = shard.trace.events.first_ns;
@@ -82,9 +82,9 @@ store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, con
     return std::max(offset_ns - found.least_ns, found.most_ns - offset_ns);
   };
   if (within(ends_ns) && spread_ns <= step_ns / 10)
-    know(ends_ns, std::min(std::max<std::int64_t>(spread_ns, 1), bound_ns(ends_ns)));
+    set_offset(ends_ns, std::min(std::max<std::int64_t>(spread_ns, 1), bound_ns(ends_ns)));
   else if (wall_offset_ns && within(*wall_offset_ns) && bound_ns(*wall_offset_ns) <= step_ns / 2)
-    know(*wall_offset_ns, bound_ns(*wall_offset_ns));
+    set_offset(*wall_offset_ns, bound_ns(*wall_offset_ns));
   return alignment;
 }
 

@@ -27,7 +27,6 @@ struct ImportOptions {
 struct ImportResult {
   std::int64_t measurement_id = 0;
   std::int64_t ranks = 0, world_size = 0, steps = 0, events = 0;
-  std::vector<std::string> said;  // for the user to read first: which file was taken for which rank
 };
 
 // Imports in one transaction: all rows or none. Throws ImportError if a file cannot be used (with several files: if

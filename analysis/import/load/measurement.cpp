@@ -44,11 +44,11 @@ bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::ve
   for (const auto& [process, count] : devices) {
     if (count < 2) continue;
     any = true;
-    ParallelismNote said =
+    ParallelismNote diagnostic =
         note_of({Parallelism::one_process,
                  fmt::format("process {} computed on {} devices and reduced no gradients between them", process.second,
                              count)});
-    notes.push_back({Severity::warning, said.code, count, said.message, said.advice});
+    notes.push_back({Severity::warning, diagnostic.code, count, diagnostic.message, diagnostic.advice});
   }
   return any;
 }

@@ -14,12 +14,12 @@ std::string number_of(std::int64_t number, const char* unit) {
   return number > 0 ? fmt::format("{}{}", number, unit) : std::string();
 }
 
-// Groups the ranks by the value that `says` returns. An empty value means that the file does not record it.
-template <class Says>
-std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, Says&& says) {
+// Groups the ranks by the value that `value_of` returns. An empty value means that the file does not record it.
+template <class ValueOf>
+std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, ValueOf&& value_of) {
   std::map<std::string, std::vector<const RankOfFile*>> groups;
   for (const RankOfFile& rank : ranks)
-    if (std::string text = says(*rank.file); !text.empty()) groups[std::move(text)].push_back(&rank);
+    if (std::string text = value_of(*rank.file); !text.empty()) groups[std::move(text)].push_back(&rank);
   if (groups.size() < 2) return std::nullopt;
   const auto most = std::max_element(groups.begin(), groups.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
@@ -42,8 +42,8 @@ std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, S
 
 std::vector<Note> notes_on_differences(std::span<const RankOfFile> ranks) {
   std::vector<Note> notes;
-  const auto compare = [&](const char* of, auto&& says) {
-    if (std::optional<Note> note = note_on(ranks, of, says)) notes.push_back(std::move(*note));
+  const auto compare = [&](const char* of, auto&& value_of) {
+    if (std::optional<Note> note = note_on(ranks, of, value_of)) notes.push_back(std::move(*note));
   };
   compare("devices", [](const ReadRank& file) { return std::string(file.training.on_device ? "GPU" : "CPU"); });
   compare("backends", [](const ReadRank& file) { return file.backend; });

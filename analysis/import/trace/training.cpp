@@ -70,8 +70,9 @@ class TrainingBuilder {
     if (recognised.kind != Parallelism::data) {
       // Missing buckets are then expected.
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
-      ParallelismNote said = note_of(recognised);
-      note(Severity::warning, std::move(said.code), 1, std::move(said.message), std::move(said.advice));
+      ParallelismNote diagnostic = note_of(recognised);
+      note(Severity::warning, std::move(diagnostic.code), 1, std::move(diagnostic.message),
+           std::move(diagnostic.advice));
     }
     return std::move(training_);
   }

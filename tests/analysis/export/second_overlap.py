@@ -1,9 +1,9 @@
-"""Has Holistic Trace Analysis reckon the overlap of exported imports, and compares with our own figures.
+"""Computes the overlap of exported imports with Holistic Trace Analysis (HTA), and compares with ddpprof's values.
 
-second_overlap.py DDPPROF FOLDER: exit 0 when they agree, 1 when not, 77 (a skipped test) when the package is not
-installed in this interpreter (with DDPPROF_COMPLETE=1 that is a failure too). A trace of whole microseconds must agree
+second_overlap.py DDPPROF FOLDER: exit code 0 if they agree, 1 if not, 77 (a skipped test) if the package is not
+installed in this interpreter (with DDPPROF_COMPLETE=1 this is a failure). A trace of whole microseconds must agree
 to the last digit HTA prints. HTA rounds times down to whole microseconds, so measured traces (those of
-DDPPROF_DATA_DIR) that have finer ones may differ by as much as HTA does from itself: 1 us at either end of a kernel.
+DDPPROF_DATA_DIR) that have finer ones may differ by HTA's rounding: 1 us at either end of a kernel.
 """
 
 import csv
@@ -39,7 +39,7 @@ def run(*arguments):
 
 
 def whole_microseconds():
-    """Two steps, each with 150 us of all-reduce, of which 105 lie beside kernels: 70 %."""
+    """Two steps, each with 150 us of all-reduce, of which 105 overlap with kernels: 70 %."""
     events = []
 
     def add(name, category, start, duration, tid, **args):

@@ -1,8 +1,8 @@
-"""Loads an exported Chrome trace with Holistic Trace Analysis, a reader that is not ours, and compares with the database.
+"""Loads an exported Chrome trace with Holistic Trace Analysis, an independent reader, and compares with the database.
 
-second_reader.py TRACE.json FILE.db: exit 0 when everything the database holds is found, 1 when not, 77 (a skipped
-test) when the package is not installed in this interpreter. With DDPPROF_COMPLETE=1, as scripts/test sets it after
-installing the package, that is a failure too.
+second_reader.py TRACE.json FILE.db: exit code 0 if everything in the database is found, 1 if not, 77 (a skipped
+test) if the package is not installed in this interpreter. With DDPPROF_COMPLETE=1, as scripts/test sets it after
+installing the package, this is a failure.
 """
 
 import json
@@ -64,8 +64,8 @@ for shard in shards:
     check_total(f"process {shard}: time of collectives", int(collectives["dur"].sum()), total, len(collectives) + 1)
 
 
-# Arrows, by the format's own rules and a parser that is not ours: of each id one start, one end, what lies between in
-# time between, all bound to a slice of their track; as many ids as collectives that several ranks took part in.
+# Arrows, checked by the format's rules with an independent parser. Each id has one start, one end, and points whose times
+# lie between these. All are bound to a slice of their track. There is one id per collective of several ranks.
 with open(trace, encoding="utf-8") as file:
     events = json.load(file)["traceEvents"]
 
