@@ -87,7 +87,7 @@ Cost Curve::cost(double bytes, std::int64_t ranks) const {
   const bool line = points_.size() > 1;
   if (line) bytes = std::max(bytes, points_.front().bytes);
   const Regime here = line ? line_at(bytes) : regime(bytes);
-  // Where a library switches protocols, the line may have a negative latency. The whole time is then transfer of bytes.
+  // At a switch of protocols, the line may have a negative latency. The whole time is then transfer of bytes.
   const double latency_s = std::max(0.0, here.latency_s);
   const double carried_s = here.latency_s + here.s_per_byte * bytes - latency_s;
   return {steps * latency_s, share * carried_s, 0.0};

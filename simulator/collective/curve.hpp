@@ -21,7 +21,7 @@ struct SizeTime {
 class Curve {
  public:
   // Sizes may come in any order. Several times of one size are replaced by their median. Throws std::invalid_argument
-  // if there are no points, or if a size or a time is not above 0 and finite.
+  // for an empty list, and if a size or a time is not above 0 and finite.
   Curve(std::int64_t ranks, std::span<const SizeTime> measured);
 
   std::int64_t ranks() const { return ranks_; }

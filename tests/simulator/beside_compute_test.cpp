@@ -61,7 +61,7 @@ TEST(BesideCompute, ADelayOfOneRankLastsAsItsCompute) {
   EXPECT_DOUBLE_EQ(simulate(step, {{1.0, 1.0, 1.0}, {0, 0, 0, 0.5, 0, 0}}).buckets[0].end_s, 1.65);
 }
 
-// What follows the backward, copies back and the optimizer, is none of the compute that holds hops up.
+// Work after the backward (copies back and the optimizer) does not slow down hops.
 TEST(BesideCompute, CopiesBackSlowNoCollective) {
   DdpStep step = one_bucket(0.5, 0.0);
   step.buckets.push_back({1.0, {0.1, 0.3, 0.0}, 0.0, 0.8});

@@ -32,7 +32,7 @@ struct Message {
   }
 };
 
-// What simulate_draws gives of each draw and what its own simulation does, within `within_s`.
+// Compares each draw of simulate_draws with its own simulation, within `within_s`.
 void expect_each_draws_own(const std::vector<DrawnBucket>& buckets, const std::vector<Message>& messages,
                            const DrawnLink& kind, const DrawnTimes& times, double within_s, int round) {
   const DrawnResults drawn = simulate_draws(buckets, kind, times);

@@ -84,7 +84,7 @@ TEST(RingHops, OneLateRankDelaysTheOthersByLessThanItself) {
     EXPECT_GT(time, 100e-3);
     EXPECT_LE(time, 114e-3 + 1e-12);
   }
-  // One that is late by less than the hops it takes to matter delays nobody by more than that.
+  // A rank that is late by less than the critical number of hops delays no rank by more than its lateness.
   std::vector<double> slight(ranks, 0.0);
   slight[3] = 0.4e-3;
   Ring(std::vector<Link>(ranks, link)).all_reduce(1.0, slight);
@@ -116,7 +116,7 @@ TEST(HalvingDoublingHops, GiveTheFormula) {
 }
 
 TEST(HalvingDoublingHops, EveryRankWaitsForTheLatest) {
-  // Everybody has everybody's data in the end, so nobody can be done before the latest has gone through its own rounds.
+  // All ranks have all data in the end, so a rank cannot end before the latest rank has run its own rounds.
   std::vector<double> times(16, 0.0);
   times[9] = 50e-3;
   halving_doubling(0.0, {1e-3, 0.0, 0.0}, times);

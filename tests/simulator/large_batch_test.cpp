@@ -1,4 +1,4 @@
-// What a larger batch is worth, the linear rule's limits and the time to a target: closed forms and their ends.
+// The value of a larger batch, the linear rule's limits and the time to a target: closed forms and limits.
 #include "simulator/learning_rate/large_batch.hpp"
 
 #include <gtest/gtest.h>

@@ -57,7 +57,7 @@ TEST(Network, ARingTakesTheSlowestLinksBandwidthAndEachStepsOwnLatency) {
   const Network network = machines(4, 1);
   const Cost cost = all_reduce(network, {8, 1}, 8e6);
   EXPECT_NEAR(cost.bandwidth_s, 2.0 * 7 / 8 * 8e6 * 1e-10, 1e-12);
-  // Of 7 steps in each phase one is between nodes.
+  // One of the 7 steps in each phase is between nodes.
   EXPECT_NEAR(cost.latency_s, 2 * (6 * 2e-6 + 1 * 20e-6), 1e-12);
   const Cost inside = all_reduce(network, {4, 1}, 8e6);
   EXPECT_NEAR(inside.total_s(), ring(4, 8e6, network.inside).total_s(), 1e-15);
@@ -132,7 +132,7 @@ TEST(Nccl, TheChoiceGoesFromLowLatencyToHighBandwidth) {
   EXPECT_EQ(nccl::all_reduce(system, 1024)->protocol, nccl::Protocol::ll);
   EXPECT_EQ(nccl::all_reduce(system, std::int64_t{8} << 20)->protocol, nccl::Protocol::ll128);
   EXPECT_EQ(nccl::all_reduce(system, std::int64_t{4} << 30)->protocol, nccl::Protocol::simple);
-  // Where a machine does not allow LL128, nothing estimates it.
+  // LL128 has no estimate on a machine that does not allow it.
   System no128 = system;
   no128.ll128 = false;
   for (const auto& one : nccl::all_reduce_estimates(no128, 4096)) EXPECT_NE(one.protocol, nccl::Protocol::ll128);

@@ -54,7 +54,7 @@ TEST(ResNet50Recipe, HasThePublishedRateAtEveryStep) {
   }
 }
 
-// Of the paper's batches the rule held up to 8k; table 3 and figure 1 have the loss of accuracy beyond.
+// In the paper, the rule held for batches up to 8k; table 3 and figure 1 show the loss of accuracy beyond.
 TEST(ResNet50Recipe, IsDoubtedBeyondTheBatchItWasShownFor) {
   EXPECT_EQ(schedule_of(Rule::linear, resnet50(256)).warnings, Warnings{});
   EXPECT_EQ(schedule_of(Rule::linear, resnet50(512)).warnings, Warnings{Warning::beyond_validated_batch});
@@ -138,7 +138,8 @@ TEST(Rules, DoubtWhatTheyWereNotShownFor) {
     Plan low = resnet50(4);  // kappa 1/2
     low.noise_scale_samples = 1000.0;
     const bool scales = rule == Rule::linear || rule == Rule::square_root || rule == Rule::lars;
-    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).warnings, Warning::below_base_batch), scales) << to_string(rule);
+    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).warnings, Warning::below_base_batch), scales)
+        << to_string(rule);
     EXPECT_EQ(std::ranges::count(schedule_of(rule, low).warnings, Warning::gain_below_one), rule == Rule::adascale);
   }
 }
@@ -228,7 +229,7 @@ TEST(Decay, RefusesWhatCannotBe) {
 TEST(Layerwise, LarsIsTheRatioOfTheNorms) {
   EXPECT_NEAR(lars_local_rate(0.098, 0.017, {1.0, 0.0}), 5.76, 0.005);
   EXPECT_DOUBLE_EQ(lars_local_rate(2.0, 3.0, {0.001, 0.5}), 0.001 * 2.0 / 4.0);
-  // What a layer moves, rate |g + lambda w|, is at most eta |w|, and does not change with the gradient's size.
+  // The change of a layer, rate |g + lambda w|, is at most eta |w| and does not depend on the size of the gradient.
   EXPECT_DOUBLE_EQ(lars_local_rate(2.0, 3e-4, {0.001, 0.0}) * 3e-4, 0.002);
   EXPECT_DOUBLE_EQ(lars_local_rate(2.0, 3e+4, {0.001, 0.0}) * 3e+4, 0.002);
   EXPECT_EQ(lars_local_rate(0.0, 3.0, {}), 1.0) << "a bias that begins at 0";

@@ -67,7 +67,7 @@ TEST(Autocorrelation, TimeOfAnAutoregressiveProcess) {
   EXPECT_DOUBLE_EQ(effective_sample_size(alternating), 100.0);  // not credited with more
 }
 
-// The median of dependent samples varies as that of so many independent ones: variance pi/2 sigma^2 / n_eff.
+// The median of dependent samples varies as that of n_eff independent samples: variance pi/2 sigma^2 / n_eff.
 TEST(Autocorrelation, EffectiveSizeForTheMedianPredictsItsVariance) {
   constexpr std::size_t count = 400;
   Series medians;
@@ -331,7 +331,7 @@ TEST(RankSum, TiesAndNothingToCompare) {
   EXPECT_GT(rank_sum(Series{1, 1, 1, 1, 1}, Series{5, 5, 5, 5, 5}), 0.99);
 }
 
-// What the report warns of, a front that is slower by 5 %, is in noise alone hardly ever found.
+// The report warns of a front that is slower by 5 %. Noise alone is hardly ever reported as such a front.
 TEST(RankSum, AFrontThatMserCutsFromNoiseIsSeldomSlower) {
   for (const double sigma : {5.0, 10.0}) {
     int alarms = 0;

@@ -148,8 +148,8 @@ TEST(ClusteredRatio, CoversTheTrueRatioThoughOnlyThreeRunsAreSeen) {
   EXPECT_LT(covered, 300) << "an interval that always covers says nothing";
 }
 
-// Of 200 intervals of 95 % for a ratio of 1, how many hold it: `a` and `b` runs, which differ by so much of themselves,
-// of 12 steps each, which differ by 2 %.
+// Returns how many of 200 intervals of 95 % for a ratio of 1 contain it: `a` and `b` runs whose own levels differ by
+// the given spread, with 12 steps each, which differ by 2 %.
 int covered_of_200(std::size_t a, double spread_a, std::size_t b, double spread_b) {
   Random random(11);
   const auto measured = [&](std::size_t runs, double spread) {

@@ -165,7 +165,7 @@ TEST(BucketRule, ClosesAtOrOverTheLimitInReadyOrder) {
 }
 
 TEST(BucketRule, UnusedParametersKeepRegistrationOrderReversed) {
-  // As computed: {0, 1}, {2, 3}, {4 … 7}; DDP launches them from the back.
+  // Computed as {0, 1}, {2, 3}, {4 … 7}; DDP launches them from the last to the first.
   EXPECT_EQ(first_iteration_buckets(floats(numels), {}, true), (Buckets{{4, 5, 6, 7}, {2, 3}, {0, 1}}));
 }
 

@@ -6,7 +6,7 @@
     cluster.py --quick                  one small case, for a machine that tests a change
     cluster.py --data FOLDER --evaluate measure nothing
 
-The hosts are network namespaces (tests/cluster/hosts.py): one rank each, links of so many Mbit/s, a fixed share of a
+The hosts are network namespaces (tests/cluster/hosts.py): one rank each, links of a given rate in Mbit/s, a fixed share of a
 core at every N, or, `crowded`, two cores for all of them. Fitted: N = 1 and 2 and a sweep of all-reduces between two
 hosts. Predicted: N = 4 and 8. Exits with 77 where such hosts cannot be made, saying why, and with 1 when a figure is
 worse than it accepts.
@@ -156,7 +156,7 @@ def accepted(rows, knees):
 
 
 def quick():
-    """Whether it all works: hosts, ranks, import, prediction. A single short run is no measure of accuracy."""
+    """Runs all parts once: hosts, ranks, import, prediction. A single short run does not measure accuracy."""
     for attempt in (1, 2):
         with tempfile.TemporaryDirectory(prefix="ddpprof-cluster-") as folder:
             case = Case("mlp-400", pathlib.Path(folder), ["measure.steps=12", "measure.warmup_steps=3"])
@@ -164,7 +164,7 @@ def quick():
             try:
                 rows, _ = case.evaluate((4,))
             except measure.Failed as failure:
-                # Of steps that a busy machine blurred no fit is made, and nothing is predicted: rightly.
+                # Steps on a busy machine may have too much noise for a fit. A refused prediction is then correct.
                 if attempt == 2 or "is not predicted" not in str(failure):
                     raise
                 print(f"{failure}: measured again", file=sys.stderr, flush=True)

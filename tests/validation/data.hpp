@@ -1,4 +1,4 @@
-// Where measured data of real clusters lie, and their tables.
+// Paths and tables of measured data of real clusters.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ struct Coverage {
   std::int64_t covered = 0, asked = 0;
   double share() const { return static_cast<double>(covered) / static_cast<double>(asked); }
 };
-// Of a share, by Wilson's score at 95 %.
+// 95 % interval of a share, by Wilson's score.
 std::pair<double, double> binomial(const Coverage&);
 
 }  // namespace ddpprof::validation

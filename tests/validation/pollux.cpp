@@ -134,7 +134,7 @@ Shares measured_shares(const std::filesystem::path& folder) {
   return shares;
 }
 
-// The smallest N at which a share of the step and more is exposed communication; 0 where there is none.
+// Returns the smallest N at which exposed communication takes at least this share of the step, or 0.
 std::int64_t knee(const std::map<std::int64_t, double>& shares) {
   const auto found =
       std::find_if(shares.begin(), shares.end(), [](const auto& one) { return one.second >= knee_share; });
@@ -211,7 +211,8 @@ int main() {
     const double share = coverage.share();
     std::cout << fmt::format("| together | {} | | {} | | | | | | | {:.1f} % (95 %: {:.1f} to {:.1f}) |\n", nodes,
                              coverage.asked, 100 * share, 100 * low, 100 * high);
-    // Of two nodes the interval has to be wide; of four it may neither miss nor say nothing.
+    // With two nodes the interval must be wide. With four nodes it must include the measured value and must not be
+    // useless.
     good = good && share >= 0.82 && (nodes == 2 || share <= 0.95);
   }
   good = validate_knees(*data, cases) && good;

@@ -1,7 +1,7 @@
 // Scaling tables that vendors and users have published: fitted to all counts but the largest, which is predicted.
 //
-// What is beside throughput in such tables is little, and some of it cannot be true: tables that show more than N times
-// one device's throughput on N are named.
+// Such tables have little beside throughput, and some of their values cannot be true: tables that show more than N
+// times one device's throughput on N devices are named.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using ddpprof::fit::StepRow;
 using ddpprof::fit::StepTable;
 
-constexpr double impossible = 1.02;  // more than so many times N devices' worth: beyond rounding
+constexpr double impossible = 1.02;  // larger speedups over N are not explained by rounding
 constexpr double most_median = 0.05;
 constexpr std::int64_t devices_on_a_node = 8;
 

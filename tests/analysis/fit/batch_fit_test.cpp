@@ -137,7 +137,7 @@ TEST(BatchFit, WhatNoMachineDoesIsRefusedWithASentence) {
   const BatchFit more = fit_batches({{2, 32, 0.1, 0.01, 2}, {2, 64, 0.6, 0.01, 2}});
   EXPECT_FALSE(more.usable);
   EXPECT_THAT(more.status, HasSubstr("and 600 ms with 64 at N = 2: the time grew faster than the square of the batch"));
-  // Within the noise it is no contradiction; the fixed part takes it all.
+  // Within the noise, this is accepted; the fixed part takes all of the time.
   const BatchFit noisy = fit_batches({{1, 32, 0.1, 0.05, 1}, {1, 64, 0.095, 0.05, 1}});
   EXPECT_TRUE(noisy.usable) << noisy.status;
   EXPECT_GE(noisy.ratio(32.0, 64.0), 1.0);

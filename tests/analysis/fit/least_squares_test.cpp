@@ -81,7 +81,7 @@ TEST(LeastSquares, AParameterThatKeepsItsPriorCostsNoDegreeOfFreedom) {
   // Residuals of 1.25, 0 and 1.25 standard deviations over two degrees of freedom.
   EXPECT_NEAR(solution.residual_scale, 1.25, 1e-6);
   EXPECT_NEAR(solution.x_sd[0], 1.25 * 0.08 / std::sqrt(3.0), 1e-6);
-  EXPECT_NEAR(solution.x_sd[1], 1.0, 1e-6) << "a prior's width is no matter of the points' scatter";
+  EXPECT_NEAR(solution.x_sd[1], 1.0, 1e-6) << "a prior's width does not depend on the points' scatter";
 }
 
 TEST(LeastSquares, StoppedIsNotConverged) {

@@ -22,7 +22,7 @@ Truth cluster() {
   return truth;
 }
 
-// What a plain ring takes, 1 KiB to 64 MiB.
+// Times of a plain ring, 1 KiB to 64 MiB.
 collective::Curve curve_of(const Truth& truth, std::int64_t ranks, double smallest = 1 << 10) {
   std::vector<collective::SizeTime> times;
   for (double bytes = smallest; bytes <= 64 << 20; bytes *= 2.0) {

@@ -1,4 +1,4 @@
-// What nccl-tests prints in its versions and under launchers, and what is no such output.
+// Output of several versions of nccl-tests, also under launchers, and files that are not such output.
 #include "analysis/fit/table/nccl_tests.hpp"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,7 @@ TEST_F(NcclTests, WithoutRootWithoutInPlaceAndUnderLaunchers) {
     EXPECT_EQ(tagged.rows.at(0).bytes, 1048576) << tag;
     EXPECT_EQ(tagged.ranks, 1) << tag;
   }
-  // A broadcast from rank 3: the root is no time.
+  // A broadcast from rank 3: the root must not be read as a time.
   const NcclTestsLog broadcast = read(" 1048576  262144  float  none  3  309.4  3.39  3.39  0  307.3  3.41  3.41  0\n");
   EXPECT_DOUBLE_EQ(broadcast.rows.at(0).out_of_place_s, 309.4e-6);
   EXPECT_EQ(broadcast.operation, "none");

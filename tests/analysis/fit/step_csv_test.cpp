@@ -1,4 +1,4 @@
-// Tables of step times as users write them, and what is said of those that are none.
+// Tables of step times as users write them, and the errors for other files.
 #include "analysis/fit/table/step_csv.hpp"
 
 #include <gmock/gmock.h>

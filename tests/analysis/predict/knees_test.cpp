@@ -33,7 +33,7 @@ double exposed_share(const Predictor& predictor, std::int64_t workers, const Wha
   return (terms.exposed_s + terms.skew_s) / terms.step_s();
 }
 
-// Of the synthetic jobs the shares grow with N, so that the first that exceeds is the only place where it begins to.
+// In the synthetic jobs the shares grow with N, so each share is exceeded from one N on.
 TEST(Knees, AreWhatTryingEveryNGives) {
   TemporaryDatabase database("knees");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
@@ -105,7 +105,7 @@ TEST(Knees, AreLookedForFurtherWhereSomebodyAsksFurther) {
   }
 }
 
-// What is said to have been looked at was: nothing is beyond the N that exceeds the largest share.
+// `furthest` is not beyond the N that exceeds the largest share.
 TEST(Knees, SayHowFarTheyWereLookedFor) {
   TemporaryDatabase database("reached");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);

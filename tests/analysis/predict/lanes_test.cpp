@@ -95,7 +95,7 @@ TEST(SimulatedLanes, AddUpToThePredictionAtAnyN) {
         EXPECT_EQ(lanes.step_s, predictor.central(workers).step_s());
         EXPECT_EQ(lanes.step_s, predictor.estimate(workers).terms.step_s());
         EXPECT_EQ(total_s(lanes, SegmentKind::not_modelled), 0.0);
-        // Where the parts' medians add up to more than the step, compute gives way.
+        // If the parts' medians add up to more than the step, compute is shortened.
         const double rest_s = terms.other_s - terms.input_s;
         EXPECT_NEAR(compute_s(lanes), terms.compute_s + std::min(0.0, rest_s), near_s);
         EXPECT_NEAR(total_s(lanes, SegmentKind::other), std::max(0.0, rest_s), near_s);

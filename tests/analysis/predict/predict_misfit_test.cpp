@@ -79,7 +79,7 @@ TEST(PredictMisfit, MoreRanksAreNeverSureToBeFasterThanFewerWere) {
   double least_s = 0.0;
   for (const Prediction& row : rows) {
     EXPECT_GE(row.step_low_s, 0.999 * least_s) << row.world_size;
-    // Of predicted rows only what was measured binds.
+    // Predicted rows are limited by measured rows only.
     if (row.note.starts_with("measured")) least_s = std::max(least_s, row.step_low_s);
   }
 }

@@ -53,8 +53,9 @@ TEST(Predict, ARingsTruthIsFoundFromOneTwoAndFour) {
   }
 }
 
-// Where NCCL told its regimes they are fitted, and predictions name those of the model's buckets (1, 8 and 4 MiB), if
-// they cost differently: here the small ones take three times what the large ones' ring would. If not, one ring stays.
+// If NCCL reported its regimes, they are fitted, and predictions name the regimes of the model's buckets (1, 8 and 4
+// MiB). This needs regimes of different cost: here small messages take three times the ring's time of large ones.
+// Otherwise one ring is fitted.
 TEST(Predict, NcclsRegimesAreFittedAndNamedByBucketWhereTheyDiffer) {
   Truth truth;
   truth.nccl = true;

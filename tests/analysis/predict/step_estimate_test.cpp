@@ -165,7 +165,7 @@ TEST(StepEstimate, OfDedicatedRanksIsThePrediction) {
   }
 }
 
-// What freeing bandwidth gives is what a link without end would give, though latency then hides behind nothing.
+// The gain of free bandwidth is that of a link with unlimited bandwidth, although latency is then not hidden.
 TEST(StepEstimate, FreeBandwidthIsALinkWithoutEnd) {
   Truth truth = truth_of(false);
   truth.alpha_s = 1e-3;

@@ -1,4 +1,4 @@
-// What-if answers beside runs in which the change was really made: the truth is played out again with it.
+// What-if answers compared with runs of the changed job: the synthetic truth is simulated again with the change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

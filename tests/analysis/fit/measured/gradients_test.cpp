@@ -35,7 +35,7 @@ TEST(Gradients, WithUnusedParametersFillBucketsInOrderOfRegistration) {
   EXPECT_DOUBLE_EQ(buckets[2].ready_s, 0.4);  // parameter 0, registered first, is reduced last
 }
 
-// Where DDP rebuilt its buckets, their order is the order it saw, whatever the medians of the measured steps say.
+// If DDP rebuilt its buckets, its own order of the gradients counts, not the medians of the measured steps.
 TEST(Gradients, ComeInTheOrderInWhichDdpRebuiltItsBuckets) {
   synthetic::Truth truth;
   TemporaryDatabase database("gradients");
@@ -66,7 +66,8 @@ std::map<std::int64_t, StepProfile> measured_on(std::int64_t nodes, std::int64_t
   return profiles;
 }
 
-// Where more ranks come: on the one pool of cores that all of them shared, or on as many more as there were.
+// The machine of more ranks: on the one pool of cores that all ranks shared, or on additional pools if there were
+// several.
 TEST(Machines, MoreRanksComeWhereRanksWere) {
   const auto asked = [](std::int64_t nodes, std::int64_t machines, std::int64_t per_node) {
     const Machine machine = fit_compute("ddp", measured_on(nodes, machines, 8)).machine_for(16, per_node);

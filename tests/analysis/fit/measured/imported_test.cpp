@@ -25,8 +25,7 @@ synthetic::Truth on_gpus() {
   return truth;
 }
 
-// What an import of rank 0's trace alone holds: its collectives last until rank 1 has come, and nobody knows how long
-// that was.
+// An import of rank 0's trace alone: its collectives last until rank 1 has arrived, and the time of that is unknown.
 void keep_rank_0(store::Database& database, double wait_s) {
   database.sql().exec(
       "UPDATE measurement SET kind = 'import', status = 'partial';"
