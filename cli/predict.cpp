@@ -134,8 +134,8 @@ class PredictSubcommand final : public Subcommand {
                         path + ": the number of ranks is unknown: its lines \"Rank … on HOST\" name " +
                             std::to_string(log.ranks) + ", expected 2 or more",
                         "", "give the complete output of all_reduce_perf, with its heading");
-        if (const std::string why = fit::not_all_reduces(log, *ranks); !why.empty())
-          throw Failure(ExitCode::data, path + ": " + why, "", "give the output of all_reduce_perf");
+        if (const auto refused = fit::all_reduce_refusal(log, *ranks))
+          throw Failure(ExitCode::data, path + ": " + refused->reason, "", "give the output of all_reduce_perf");
         std::vector<collective::SizeTime> times;
         for (const fit::NcclTestsRow& row : log.rows)
           times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});

@@ -79,7 +79,7 @@ Cost Curve::cost(double bytes, std::int64_t ranks) const {
   if (ranks < 1) throw std::invalid_argument("curve: " + std::to_string(ranks) + " ranks, expected 1 or more");
   if (ranks == 1 && ranks_ != 1) return {};
   if (ranks_ == 1 && ranks != 1)
-    throw std::invalid_argument("curve: one rank alone says nothing of " + std::to_string(ranks));
+    throw std::invalid_argument("curve: a curve of one rank cannot be scaled to " + std::to_string(ranks) + " ranks");
   const auto own = static_cast<double>(ranks_), asked = static_cast<double>(ranks);
   const double steps = ranks == ranks_ ? 1.0 : (asked - 1.0) / (own - 1.0);
   const double share = steps * own / asked;

@@ -25,10 +25,11 @@ AdaScale::AdaScale(const Plan& plan, std::int64_t parts, const AdaScaleState& st
     throw std::invalid_argument("AdaScale: a gradient of " + std::to_string(parts) + " parts, expected 1 or more");
   if (parts == 1 && own.kappa != 1.0)
     throw std::invalid_argument(
-        "AdaScale's gain is made of how the gradients of several ranks, or of one rank's micro-batches, differ; one "
-        "rank without accumulation has a single gradient. Expected workload.accumulation of 2 or more, more workers, "
+        "AdaScale computes its gain from the differences between the gradients of several ranks, or of one rank's "
+        "micro-batches; one rank without accumulation has a single gradient. Expected workload.accumulation of 2 or "
+        "more, more workers, "
         "or a global batch of learning_rate.base_batch");
-  if (!sound(state)) throw std::invalid_argument("AdaScale: a state that no training leaves, expected finite numbers");
+  if (!sound(state)) throw std::invalid_argument("AdaScale: an invalid state, expected finite numbers");
   if (state_.base_batch > 0)
     state_.base_steps *= static_cast<double>(state_.base_batch) / static_cast<double>(plan.base_batch);
   state_.base_batch = plan.base_batch;

@@ -113,7 +113,7 @@ std::optional<std::string> refusal(Rule rule, const Plan& plan) {
            " samples, or a rate tuned at a larger base batch";
   }
   if (rule == Rule::adascale && !plan.noise_scale_samples)
-    return "AdaScale's gain is made of the gradient noise scale, which is not known: measure it, or give one";
+    return "AdaScale needs the gradient noise scale, which is not known: measure it, or give it";
   return std::nullopt;
 }
 

@@ -40,18 +40,18 @@ const char* explain(Warning warning) {
       return "for SGD the square root keeps the update's noise, but trails the linear rule in accuracy at a fixed "
              "number of epochs while that rule holds";
     case Warning::lars_is_for_sgd:
-      return "LARS takes the place of SGD with momentum; the layerwise rule for Adam is LAMB";
+      return "LARS replaces SGD with momentum; the layerwise rule for Adam is LAMB";
     case Warning::lamb_is_for_adam:
-      return "LAMB takes the place of Adam; the layerwise rule for SGD is LARS";
+      return "LAMB replaces Adam; the layerwise rule for SGD is LARS";
     case Warning::beyond_layerwise_batch:
       return "the global batch exceeds 32768, the largest for which layerwise rates were shown to keep the accuracy";
     case Warning::adascale_is_for_sgd:
-      return "AdaScale was shown for SGD; its gain says nothing of how Adam's own step changes with the batch";
+      return "AdaScale was shown for SGD; its gain does not apply to Adam";
     case Warning::gain_moves:
-      return "AdaScale's gain is taken as constant; in a training it starts near 1 and grows with the gradient's noise";
+      return "AdaScale's gain is assumed constant; in a training it starts near 1 and grows with the gradient's noise";
     case Warning::gain_below_one:
-      return "the global batch is below the base batch, and AdaScale was shown for larger ones: where gradients are "
-             "noisy the gain is below 1, and the training has more steps";
+      return "the global batch is below the base batch, and AdaScale was shown for larger batches: with noisy "
+             "gradients the gain is below 1, and the training has more steps";
     case Warning::rate_unscaled:
       return "the base rate was tuned for another global batch";
   }

@@ -51,7 +51,7 @@ enum class Warning {
   lamb_is_for_adam,
   beyond_layerwise_batch,  // global batch above largest_layerwise_batch
   adascale_is_for_sgd,
-  gain_moves,      // AdaScale's gain was taken as constant
+  gain_moves,      // AdaScale's gain is assumed constant
   gain_below_one,  // AdaScale below the base batch: beyond what it was shown for
   rate_unscaled,   // the base rate at another batch than it was tuned for
 };

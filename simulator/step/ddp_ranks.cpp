@@ -26,7 +26,8 @@ void validate(const DdpStep& step, const RankDifferences& ranks) {
   for (const double delay_s : ranks.extra_s)
     if (!(delay_s >= 0.0) || !std::isfinite(delay_s))
       throw std::invalid_argument("ranks: a delay of " + std::to_string(delay_s) + " s, expected 0 or more");
-  if (step.straggler_s != 0.0) throw std::invalid_argument("ranks: straggler_s must be 0, the ranks say who is late");
+  if (step.straggler_s != 0.0)
+    throw std::invalid_argument("ranks: straggler_s must be 0, because the ranks have the lateness");
 }
 
 class Ranks {

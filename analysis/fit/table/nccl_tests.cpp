@@ -154,13 +154,13 @@ std::optional<std::int64_t> ranks_of(const NcclTestsLog& log) {
   return static_cast<std::int64_t>(low);
 }
 
-std::string not_all_reduces(const NcclTestsLog& log, std::int64_t ranks) {
-  if (log.operation == "none") return "these are not all-reduces: the log's operation is \"none\"";
+std::optional<Refusal> all_reduce_refusal(const NcclTestsLog& log, std::int64_t ranks) {
+  if (log.operation == "none") return Refusal{"these are not all-reduces: the log's operation is \"none\""};
   // The other tests of nccl-tests have a lower bus bandwidth.
   const double ring = 2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
   if (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03)
-    return "these are not all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks);
-  return "";
+    return Refusal{"these are not all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks)};
+  return std::nullopt;
 }
 
 }  // namespace ddpprof::fit

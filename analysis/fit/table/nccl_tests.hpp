@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/refusal.hpp"
+
 namespace ddpprof::fit {
 
 struct NcclTestsRow {
@@ -44,6 +46,6 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path);
 std::optional<std::int64_t> ranks_of(const NcclTestsLog& log);
 
 // Returns why these cannot be all-reduces of this number of ranks: no reduction, or a wrong busbw. Empty if they can.
-std::string not_all_reduces(const NcclTestsLog& log, std::int64_t ranks);
+std::optional<Refusal> all_reduce_refusal(const NcclTestsLog& log, std::int64_t ranks);
 
 }  // namespace ddpprof::fit

@@ -132,8 +132,8 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
   if (*ranks < 2)
     throw LogError(file.string() +
                    ": all-reduces of one rank cannot predict several ranks; give a log of at least 2 ranks");
-  if (const std::string why = fit::not_all_reduces(log, *ranks); !why.empty())
-    throw LogError(file.string() + ": " + why + "; give the output of all_reduce_perf");
+  if (const auto refused = fit::all_reduce_refusal(log, *ranks))
+    throw LogError(file.string() + ": " + refused->reason + "; give the output of all_reduce_perf");
   try {
     store::BulkLoad load(database);
     store::MeasurementRow sweep;
