@@ -103,7 +103,7 @@ TEST(BatchFit, ItsIntervalCoversBetweenTheBatchesAndBeyond) {
   EXPECT_GE(covered(proportional_s, {16, 64}, 16.0, 64.0), 0.83);
 }
 
-TEST(BatchFit, TwoBatchesTellAFixedPart) {
+TEST(BatchFit, TwoBatchesShowAFixedPart) {
   const BatchFit fit = fit_batches(points_of(line_s, {16, 64}, 0.0, 1));
   ASSERT_TRUE(fit.usable) << fit.status;
   EXPECT_TRUE(fit.laws.front().line) << fit.status;
@@ -111,7 +111,7 @@ TEST(BatchFit, TwoBatchesTellAFixedPart) {
   EXPECT_THAT(fit.status, HasSubstr("a choice that follows from the prior only"));
 }
 
-TEST(BatchFit, WhatFollowsTheBatchInProportionIsSaidTo) {
+TEST(BatchFit, ComputeProportionalToTheBatchIsReportedSo) {
   const BatchFit fit = fit_batches(points_of(proportional_s, {16, 64}, 0.0, 1));
   ASSERT_TRUE(fit.usable) << fit.status;
   EXPECT_FALSE(fit.laws.front().line) << fit.status;
@@ -128,7 +128,7 @@ TEST(BatchFit, MoreThanInProportionIsAPowerAboveOne) {
   EXPECT_NEAR(fit.parameters().values[0], 1.15, 0.02);
 }
 
-TEST(BatchFit, WhatNoMachineDoesIsRefusedWithASentence) {
+TEST(BatchFit, ImpossibleMeasurementsAreRefusedWithAReason) {
   const BatchFit less = fit_batches({{1, 32, 0.1, 0.01, 1}, {1, 64, 0.07, 0.01, 1}});
   EXPECT_FALSE(less.usable);
   EXPECT_EQ(less.status,
@@ -143,7 +143,7 @@ TEST(BatchFit, WhatNoMachineDoesIsRefusedWithASentence) {
   EXPECT_GE(noisy.ratio(32.0, 64.0), 1.0);
 }
 
-TEST(BatchFit, OneBatchIsNoFit) {
+TEST(BatchFit, OneBatchGivesNoFit) {
   const BatchFit fit = fit_batches({{1, 32, 0.1, 0.01, 1}, {2, 64, 0.2, 0.01, 2}});
   EXPECT_FALSE(fit.usable);
   EXPECT_TRUE(fit.status.empty());

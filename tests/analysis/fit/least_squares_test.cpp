@@ -200,7 +200,7 @@ TEST(AllReduceFit, EightT4RanksOnPcieBetweenTheSizesFitted) {
   EXPECT_LT(stats::median(errors), 0.05);
 }
 
-TEST(AllReduceFit, WhatItCannotExtrapolateIsAWarning) {
+TEST(AllReduceFit, AWeakExtrapolationIsAWarning) {
   // From N = 4 to 8 a switch saturates: three times what the smaller N say, so off by 200 % or, the other way round,
   // by as much.
   std::vector<CollectivePoint> points;
@@ -231,7 +231,7 @@ TEST(AllReduceFit, BandwidthsBoundComesFromTheLargestMessages) {
   EXPECT_NEAR(fit.picked().solution.values[1] / 1e-8, 1.0, 0.1);
 }
 
-TEST(FitRow, SaysWhatIsFixedAssumedAndFitted) {
+TEST(FitRow, NamesFixedAssumedAndFittedParameters) {
   std::vector<CollectivePoint> points;
   for (const std::int64_t workers : {2, 4})
     points.push_back(point_of(workers, 44, 1e-4 * static_cast<double>(workers - 1), "nccl"));
@@ -296,7 +296,7 @@ TEST(ComputeFit, ThreadsAndSharedCoresAreToldApart) {
   EXPECT_EQ(fit.dedicated_machine(128).threads_per_rank, 16);
 }
 
-TEST(ComputeFit, WhatIsAssumedIsSaid) {
+TEST(ComputeFit, AssumptionsAreReported) {
   const ComputeFit fit = fit_compute("ddp", {{1, profile_of(1, 4, 4, 1.0)}});
   EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 1.0 ± 0.25)"));
   EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 0.8 ± 0.3)"));

@@ -55,7 +55,7 @@ TEST(MeasuredCurve, PredictsManyRanksFromOneAndTheLogOfAnotherN) {
   }
 }
 
-TEST(MeasuredCurve, OfSeveralLogsTheNearestSpeaks) {
+TEST(MeasuredCurve, OfSeveralLogsTheNearestIsUsed) {
   const Truth truth = cluster();
   Truth slow = truth;
   slow.beta_s_per_byte *= 3.0;  // as of two nodes with a slower link
@@ -86,7 +86,7 @@ TEST(MeasuredCurve, ChangesToTheLinkAreOfTheCurve) {
     EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << row.workers;
 }
 
-TEST(MeasuredCurve, AChangeIsOfTheLogThatSpeaksAtThatN) {
+TEST(MeasuredCurve, AChangeAppliesToTheLogUsedAtThatN) {
   const Truth truth = cluster();
   Truth slow = truth;
   slow.beta_s_per_byte = 16e-9;
@@ -105,7 +105,7 @@ TEST(MeasuredCurve, AChangeIsOfTheLogThatSpeaksAtThatN) {
   }
 }
 
-TEST(MeasuredCurve, OfLargeSizesAloneKnowsAHopToo) {
+TEST(MeasuredCurve, OfLargeSizesAloneHasAHopTimeToo) {
   const Truth truth = cluster();
   TemporaryDatabase database("curve-large");
   synthetic::add_ddp(database.get(), truth, {1}, 1);
@@ -119,7 +119,7 @@ TEST(MeasuredCurve, OfLargeSizesAloneKnowsAHopToo) {
     EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << row.workers;
 }
 
-TEST(MeasuredCurve, WithALevelTopOrOneSizeTakesFactorsAndSaysWhatItCannot) {
+TEST(MeasuredCurve, WithALevelTopOrOneSizeAcceptsFactorsOnly) {
   TemporaryDatabase database("curve-level");
   synthetic::add_ddp(database.get(), cluster(), {1}, 1);
   // The largest was measured quicker than the one before: both count as their mean.
@@ -139,7 +139,7 @@ TEST(MeasuredCurve, WithALevelTopOrOneSizeTakesFactorsAndSaysWhatItCannot) {
   EXPECT_THAT(refused.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("Give a factor"))));
 }
 
-TEST(MeasuredCurve, IsSpokenOf) {
+TEST(MeasuredCurve, IsNamedInNotes) {
   TemporaryDatabase database("curve-notes");
   synthetic::add_ddp(database.get(), cluster(), {1, 2, 4}, 1);
   synthetic::add_dp(database.get(), cluster(), {1, 2}, 1);
@@ -153,7 +153,7 @@ TEST(MeasuredCurve, IsSpokenOf) {
 }
 
 // Two lanes and the log of another library: the cost is the curve's all the same.
-TEST(MeasuredCurve, ServesGlooToo) {
+TEST(MeasuredCurve, WorksForGlooToo) {
   Truth truth = cluster();
   truth.nccl = false;
   truth.own_hosts = true;
@@ -165,7 +165,7 @@ TEST(MeasuredCurve, ServesGlooToo) {
     EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, row.world_size), 1.0, 0.05) << row.world_size;
 }
 
-TEST(MeasuredCurve, AStepsOwnAllReducesSayWhatTheLogMisses) {
+TEST(MeasuredCurve, AStepsOwnAllReducesCorrectTheLog) {
   const Truth truth = cluster();
   TemporaryDatabase database("curve-step");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);

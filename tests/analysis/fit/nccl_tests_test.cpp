@@ -77,7 +77,7 @@ TEST_F(NcclTests, WithoutRootWithoutInPlaceAndUnderLaunchers) {
   EXPECT_DOUBLE_EQ(broadcast.bus_factor, 1.0);
 }
 
-TEST_F(NcclTests, WhatIsNoneIsNamed) {
+TEST_F(NcclTests, OtherFilesAreRefused) {
   EXPECT_THAT(refusal(""),
               HasSubstr("contains no line with a message size; expected lines as all_reduce_perf prints them"));
   EXPECT_THAT(refusal("hello\nworld 1 2 3 4 5 6\n"), HasSubstr("contains no line with a message size"));
@@ -88,7 +88,7 @@ TEST_F(NcclTests, WhatIsNoneIsNamed) {
   EXPECT_THROW(read_nccl_tests("/no/such/log"), NcclTestsError);
 }
 
-TEST_F(NcclTests, FiguresThatCannotBeAreRefused) {
+TEST_F(NcclTests, ImpossibleValuesAreRefused) {
   const std::string before = "     1024           256     float     sum      -1 ";
   for (const char* figures : {"1e300 0.00 0.00 0", "0.0001 10485760 10485760 0", "20.0 nan nan 0", "20.0 0.05 inf 0",
                               "-20.0 -0.05 -0.05 0", "0 0.05 0.05 0"})

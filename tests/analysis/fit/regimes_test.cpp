@@ -110,7 +110,7 @@ TEST(Regimes, PredictNcclsPiecewiseCostBetterThanOneLine) {
 // factors as points fit to 1 or 2 %, and are off by 25 % in the median at 32 and 64 ranks: what is allowed for each
 // doubling beyond 16 ranks is what one line missed where it was held out. 34 of these 40 truths lie within 90 % of it,
 // and 2 within that of the fit's own error.
-TEST(Regimes, AreNotHeldForSureWhereNoneCouldBeHeldOut) {
+TEST(Regimes, AreUncertainIfNoneCouldBeHeldOut) {
   const std::vector<std::int64_t> sizes = {40 * kib, 600 * kib, 4 * mib, 25 * mib};
   std::int64_t inside = 0, all = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -135,7 +135,7 @@ TEST(Regimes, AreNotHeldForSureWhereNoneCouldBeHeldOut) {
   EXPECT_GE(100 * inside, 80 * all) << inside << " of " << all;
 }
 
-TEST(Regimes, SayWhichSizeFallsIntoWhich) {
+TEST(Regimes, GiveTheRegimeOfEachSize) {
   const std::vector<CollectivePoint> points = measured({2, 4, 8, 16}, ladder_sizes, 0.0, 1);
   const std::shared_ptr<const Regimes> regimes = Regimes::fitted(points);
   ASSERT_NE(regimes, nullptr);
@@ -151,7 +151,7 @@ TEST(Regimes, SayWhichSizeFallsIntoWhich) {
   EXPECT_GE(10 * right, 7 * all);
 }
 
-TEST(Regimes, OneOrNoneIsNoFormOfItsOwn) {
+TEST(Regimes, OneRegimeIsNotAFormOfItsOwn) {
   std::vector<CollectivePoint> points = measured({2, 4, 8}, ladder_sizes, 0.02, 3);
   EXPECT_EQ(Regimes::fitted(without_regimes(points)), nullptr);
   for (CollectivePoint& point : points) point.regime = "RING/SIMPLE";
@@ -162,7 +162,7 @@ TEST(Regimes, OneOrNoneIsNoFormOfItsOwn) {
 }
 
 // A regime that was seen once keeps near the others.
-TEST(Regimes, AFewPointsAreDrawnToTheOthers) {
+TEST(Regimes, ARegimeWithFewPointsStaysNearTheOthers) {
   std::vector<CollectivePoint> points = measured({2, 4, 8}, {4 * mib, 8 * mib, 25 * mib, 64 * mib}, 0.02, 4);
   for (CollectivePoint& point : points) point.regime = "RING/SIMPLE";
   CollectivePoint odd = truth(4, 64 * kib);

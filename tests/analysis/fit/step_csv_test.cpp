@@ -62,7 +62,7 @@ TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
   EXPECT_EQ(rows.at(0).devices(), 4);
 }
 
-TEST_F(StepCsv, EveryMistakeIsNamedWithItsLine) {
+TEST_F(StepCsv, EveryErrorNamesItsLine) {
   const std::string head = "workers,nodes,batch_per_worker,step_time_s\n";
   EXPECT_THAT(refusal(""), HasSubstr("is empty; expected a first line with workers, nodes"));
   EXPECT_THAT(refusal("workers,nodes,batch_per_worker\n"), HasSubstr(":1: there is no column 'step_time_s'"));
@@ -91,7 +91,7 @@ TEST_F(StepCsv, EveryMistakeIsNamedWithItsLine) {
   }
 }
 
-TEST_F(StepCsv, IsToldFromADatabase) {
+TEST_F(StepCsv, IsDistinguishedFromADatabase) {
   EXPECT_TRUE(looks_like_csv(write("workers,nodes\n")));
   EXPECT_FALSE(looks_like_csv(write(std::string("SQLite format 3\0,,,", 19))));
   EXPECT_TRUE(looks_like_csv(write("")));  // by its name

@@ -92,7 +92,7 @@ TEST(StepTable, TwoNodesAloneGiveAWideInterval) {
   EXPECT_THAT(two.note, HasSubstr("three nodes would narrow the interval most"));
 }
 
-TEST(StepTable, WithoutOneRankTheBatchesTellTheCompute) {
+TEST(StepTable, WithoutOneRankTheBatchesGiveTheCompute) {
   std::vector<StepRow> rows;
   for (const StepRow& row : measured(4, 0.005, 3))
     if (row.workers > 1) rows.push_back(row);
@@ -101,7 +101,7 @@ TEST(StepTable, WithoutOneRankTheBatchesTellTheCompute) {
 }
 
 // A step that grows with the devices of a node may do so for its links or for what devices do to each other.
-TEST(StepTable, WaitingTellsLinksFromSharing) {
+TEST(StepTable, WaitingSeparatesLinksFromSharing) {
   const auto rows_with = [](bool waiting) {
     std::vector<StepRow> rows;
     for (const std::int64_t workers : {1, 2, 4}) {
@@ -139,7 +139,7 @@ TEST(StepTable, OneBatchAtOneWorkerDoesNotStandForAll) {
 }
 
 // A table that keeps the global batch, as they are published: 64 micro-batches at N = 8, half as many at each doubling.
-TEST(StepTable, AccumulationTellsComputeFromCommunication) {
+TEST(StepTable, AccumulationSeparatesComputeFromCommunication) {
   constexpr double micro_s = 0.1, ring_s = 0.05, behind = 2.0 / 3.0;
   const auto truth = [&](std::int64_t workers, std::int64_t rounds) {
     const auto n = static_cast<double>(workers);
@@ -259,7 +259,7 @@ std::string refusal(const std::function<void()>& act) {
   return "";
 }
 
-TEST(StepTable, SaysWhatTheRowsCannotCarry) {
+TEST(StepTable, RefusesUnsupportedQuestions) {
   EXPECT_THAT(refusal([] { StepTable({}); }), HasSubstr("no step time was given"));
   EXPECT_THAT(refusal([] { StepTable({{4, 1, 8, 0.1, 4}}); }), HasSubstr("all steps were measured at 4 workers"));
   EXPECT_THAT(refusal([] { StepTable({{1, 1, 8, 0.1, 1}, {2, 1, 8, -0.1, 2}}); }), HasSubstr("a step time of"));

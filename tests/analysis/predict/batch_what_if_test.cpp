@@ -80,7 +80,7 @@ TEST(BatchWhatIf, IsWhatARunWithThatBatchTakes) {
   EXPECT_LT(width_at(512), width_at(4096));
 }
 
-TEST(BatchWhatIf, TheOtherBatchTellsNothingElse) {
+TEST(BatchWhatIf, TheOtherBatchChangesNothingElse) {
   const Truth truth = gpus();
   TemporaryDatabase several("batches-else"), one("batches-alone");
   synthetic::add_ddp(several.get(), at_batch(truth, 128, fixed_share), {1, 2}, 2);
@@ -120,7 +120,7 @@ TEST(BatchWhatIf, TheFitRowHasTheLaw) {
   }
 }
 
-TEST(BatchWhatIf, WithOneBatchItSaysWhatIsAssumedAndWhatToMeasure) {
+TEST(BatchWhatIf, WithOneBatchNotesNameTheAssumptionAndTheMeasurement) {
   const Truth truth = gpus();
   TemporaryDatabase before("batches-before"), after("batches-after");
   synthetic::add_ddp(before.get(), truth, {1, 2, 4}, 1);
@@ -152,7 +152,7 @@ TEST(BatchWhatIf, WithOneBatchItSaysWhatIsAssumedAndWhatToMeasure) {
   EXPECT_TRUE(messages(predict_all(before.get(), options).notes, "batch_assumed").empty());
 }
 
-TEST(BatchWhatIf, RefusedBatchesLeaveThePredictionAsWithOne) {
+TEST(BatchWhatIf, WithRefusedBatchesThePredictionEqualsThatOfOneBatch) {
   const Truth truth = gpus();
   TemporaryDatabase odd("batches-odd"), one("batches-odd-one");
   synthetic::add_ddp(odd.get(), truth, {1, 2, 4}, 1);
@@ -170,7 +170,7 @@ TEST(BatchWhatIf, RefusedBatchesLeaveThePredictionAsWithOne) {
 }
 
 // One global batch over 1, 2 and 4 GPUs: no N has two batches, and each GPU computes alone.
-TEST(BatchWhatIf, GpusOfOneGlobalBatchTellTheLawToo) {
+TEST(BatchWhatIf, GpusOfOneGlobalBatchGiveTheLawToo) {
   const Truth truth = gpus();
   TemporaryDatabase database("batches-global");
   synthetic::add_ddp(database.get(), at_batch(truth, 32, fixed_share), {1}, 1);

@@ -34,7 +34,7 @@ double exposed_share(const Predictor& predictor, std::int64_t workers, const Wha
 }
 
 // In the synthetic jobs the shares grow with N, so each share is exceeded from one N on.
-TEST(Knees, AreWhatTryingEveryNGives) {
+TEST(Knees, EqualTheResultOfTryingEveryN) {
   TemporaryDatabase database("knees");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));
@@ -70,7 +70,7 @@ TEST(Knees, AreWhatTryingEveryNGives) {
   }
 }
 
-TEST(Knees, DoNotHangOnTheListOfN) {
+TEST(Knees, DoNotDependOnTheListOfN) {
   TemporaryDatabase database("listed");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));
@@ -91,7 +91,7 @@ TEST(Knees, DoNotHangOnTheListOfN) {
 }
 
 // Links that never take over: the search goes as far as it may.
-TEST(Knees, AreLookedForFurtherWhereSomebodyAsksFurther) {
+TEST(Knees, AreSearchedUpToTheLargestAskedN) {
   TemporaryDatabase database("further");
   Truth truth = slow_links(1e-13);
   truth.alpha_s = 1e-9;
@@ -106,7 +106,7 @@ TEST(Knees, AreLookedForFurtherWhereSomebodyAsksFurther) {
 }
 
 // `furthest` is not beyond the N that exceeds the largest share.
-TEST(Knees, SayHowFarTheyWereLookedFor) {
+TEST(Knees, ReportTheLargestSearchedN) {
   TemporaryDatabase database("reached");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));
@@ -119,7 +119,7 @@ TEST(Knees, SayHowFarTheyWereLookedFor) {
 }
 
 // Ranks that come to share cores compute longer: the share falls there, and a bisection alone would pass a knee by.
-TEST(Knees, AreTheFirstWhereTheShareFallsAgain) {
+TEST(Knees, AreTheFirstIfTheShareFallsAgain) {
   TemporaryDatabase database("falls");
   Truth truth;
   truth.cores = 4;
@@ -207,7 +207,7 @@ TEST(Knees, PassOverWhatCannotBePredicted) {
 }
 
 // Another strategy's steps are simulated transfer by transfer.
-TEST(Knees, OfAnotherStrategyAreLookedForAsFarAsAskedOrMeasured) {
+TEST(Knees, OfAnotherStrategyAreSearchedUpToTheAskedOrMeasuredN) {
   TemporaryDatabase database("strategy");
   synthetic::add_ddp(database.get(), slow_links(1e-13), {1, 2, 4}, 1);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));
@@ -241,7 +241,7 @@ TEST(Knees, AreNotedAsTheFirst) {
   }
 }
 
-TEST(Knees, StopWhenTold) {
+TEST(Knees, StopOnRequest) {
   TemporaryDatabase database("stopped");
   synthetic::add_ddp(database.get(), slow_links(1e-12), {1, 2, 4}, 1);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));
@@ -253,7 +253,7 @@ TEST(Knees, StopWhenTold) {
 }
 
 // One rank says nothing of all-reduces: no N from 2 on can be looked at, and none is said to be compute-bound.
-TEST(Knees, AreNoneWhereNothingIsPredicted) {
+TEST(Knees, AreEmptyIfNothingIsPredicted) {
   TemporaryDatabase database("one");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1}, 1);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));

@@ -141,7 +141,7 @@ SimulatedStep two_buckets() {
   return simulated;
 }
 
-TEST(SimulatedLanes, LieWhereTheEquationsPutThem) {
+TEST(SimulatedLanes, LieAtTheTimesOfTheEquations) {
   const StepLanes lanes = simulated_lanes(two_buckets());
   expect_whole(lanes);
   EXPECT_EQ(lanes.note, "");
@@ -194,7 +194,7 @@ TEST(SimulatedLanes, FollowTheCalibration) {
   expect_segment(link->segments[2], "all-reduce of bucket 0", SegmentKind::exposed, 0.191, 0.251);
 }
 
-TEST(SimulatedLanes, SayWhatTheModelLeavesOut) {
+TEST(SimulatedLanes, ShowTheTimeThatIsNotModelled) {
   SimulatedStep simulated = two_buckets();
   simulated.step_s = 0.2;
   const StepLanes more = simulated_lanes(simulated);

@@ -25,7 +25,7 @@ double half_width(const PredictResult& result) {
 }
 
 // Measured as advised, the interval narrows to about what was said.
-TEST(NextMeasurement, NarrowsTheIntervalAsSaid) {
+TEST(NextMeasurement, NarrowsTheIntervalAsPredicted) {
   Truth truth;
   truth.nccl = true;
   truth.noise = 0.02;
@@ -50,7 +50,7 @@ TEST(NextMeasurement, NarrowsTheIntervalAsSaid) {
   EXPECT_GT(then, 0.3 * said.then);
 }
 
-TEST(NextMeasurement, IsNotNamedForWhatWasMeasured) {
+TEST(NextMeasurement, IsEmptyForMeasuredN) {
   Truth truth;
   truth.nccl = true;
   TemporaryDatabase database("advice-measured");

@@ -68,7 +68,7 @@ TEST(PredictMisfit, ComputeSlowerAtTwoThanAnyLawStaysInTheInterval) {
   }
 }
 
-TEST(PredictMisfit, MoreRanksAreNeverSureToBeFasterThanFewerWere) {
+TEST(PredictMisfit, IntervalsOfMoreRanksReachTheMeasuredStepsOfFewer) {
   Truth truth;
   truth.noise = 0.1;
   truth.cores = 4;
@@ -108,7 +108,7 @@ TEST(PredictMisfit, RepeatsThatDifferWidenEveryInterval) {
   EXPECT_LT(width(narrow[1]), 1.1);
 }
 
-TEST(PredictMisfit, AnIntervalOfAnOrderOfMagnitudeIsSaidToBeOne) {
+TEST(PredictMisfit, AWideIntervalHasANote) {
   // No N beyond the two cores: how compute slows on 1024 ranks rests on the prior alone.
   Truth truth;
   truth.cores = 2;

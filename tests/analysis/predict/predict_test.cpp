@@ -56,7 +56,7 @@ TEST(Predict, ARingsTruthIsFoundFromOneTwoAndFour) {
 // If NCCL reported its regimes, they are fitted, and predictions name the regimes of the model's buckets (1, 8 and 4
 // MiB). This needs regimes of different cost: here small messages take three times the ring's time of large ones.
 // Otherwise one ring is fitted.
-TEST(Predict, NcclsRegimesAreFittedAndNamedByBucketWhereTheyDiffer) {
+TEST(Predict, NcclsRegimesAreFittedAndNamedByBucketIfTheyDiffer) {
   Truth truth;
   truth.nccl = true;
   TemporaryDatabase database("regimes");
@@ -250,7 +250,7 @@ TEST(Predict, DataParallelsCopiesGrowWithTheReplicas) {
   EXPECT_NEAR(static_cast<double>(*result.knees.back().workers), 22.0, 1.0);
 }
 
-TEST(Predict, BenchCommTeachesWhatStepsCannot) {
+TEST(Predict, BenchCommSuppliesWhatStepsLack) {
   // One rank trained, so no all-reduce in a step; bench-comm at 2 and 4 supplies it.
   Truth truth;
   truth.nccl = true;
@@ -262,7 +262,7 @@ TEST(Predict, BenchCommTeachesWhatStepsCannot) {
   EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, 8), 1.0, 0.05);
 }
 
-TEST(Predict, AnAllReduceSlowerInsideAStepIsTold) {
+TEST(Predict, AnAllReduceSlowerInsideAStepIsFitted) {
   Truth truth;
   truth.nccl = true;
   TemporaryDatabase database("instep");
@@ -299,7 +299,7 @@ TEST(Predict, SameDatabaseSameBytes) {
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].fields() == second[i].fields()) << i;
 }
 
-TEST(Predict, WhatTheDataCannotSayIsSaid) {
+TEST(Predict, MissingDataAreReported) {
   TemporaryDatabase empty("empty");
   EXPECT_THROW(fit_database(empty.get()), NotSupported);
   try {
@@ -326,7 +326,7 @@ TEST(Predict, WhatTheDataCannotSayIsSaid) {
               testing::HasSubstr("measured at one N only (2)"));
 }
 
-TEST(Predict, RefusesOptionsThatCannotBe) {
+TEST(Predict, RefusesInvalidOptions) {
   TemporaryDatabase database("options");
   synthetic::add_ddp(database.get(), {}, {1, 2}, 1);
   EXPECT_THROW(predict(database.get(), options_for({})), std::invalid_argument);

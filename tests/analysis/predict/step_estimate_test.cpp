@@ -48,7 +48,7 @@ bool at_once(const Predictor& predictor, std::int64_t workers, const WhatIf& cha
 
 WhatIf change(const std::vector<std::string>& items) { return parse_what_if(items); }
 
-TEST(StepEstimate, OfManyDrawsIsWhatEachDrawsSimulationGives) {
+TEST(StepEstimate, OfManyDrawsEqualsEachDrawsSimulation) {
   for (const bool nccl : {true, false}) {
     TemporaryDatabase database(nccl ? "estimate-together-nccl" : "estimate-together-gloo");
     synthetic::add_ddp(database.get(), truth_of(nccl), {1, 2, 4}, 3);
@@ -72,7 +72,7 @@ TEST(StepEstimate, OfManyDrawsIsWhatEachDrawsSimulationGives) {
 }
 
 // Ranks that crowd one host's cores: several forms compete for the draws.
-TEST(StepEstimate, OfCrowdedRanksIsWhatEachDrawsSimulationGives) {
+TEST(StepEstimate, OfCrowdedRanksEqualsEachDrawsSimulation) {
   Truth truth;
   truth.cores = 2;
   TemporaryDatabase database("estimate-crowded");
@@ -135,7 +135,7 @@ TEST(StepEstimate, RefusesWhatAPredictionRefuses) {
   EXPECT_THROW(make_predictor(one, "ddp", {}).estimate(8), std::invalid_argument);
 }
 
-TEST(StepEstimate, HeedsAChangeThatNobodyPutInWords) {
+TEST(StepEstimate, UsesAChangeWithoutItsText) {
   TemporaryDatabase database("estimate-fields");
   synthetic::add_ddp(database.get(), truth_of(true), {1, 2, 4}, 3);
   const auto models = std::make_shared<const Models>(fit_models(database.get()));

@@ -116,7 +116,7 @@ TEST(WhatIf, SpeedupIsOfTheThroughput) {
   EXPECT_NEAR(row.changed_throughput, 16.0 * 32.0 * 4.0 / row.changed_step_s, 1e-6);
 }
 
-TEST(WhatIf, TheBindingTermIsTheOneThatGivesMost) {
+TEST(WhatIf, TheBindingTermHasTheLargestGain) {
   Truth truth;
   truth.nccl = true;
   truth.beta_s_per_byte = 2e-8;  // 13 MiB take half a second: bandwidth
@@ -180,7 +180,7 @@ TEST(WhatIf, OtherStrategiesAreSimulatedFromTheMeasuredStep) {
   EXPECT_LT(with({"strategy=async-ps"}).changed_step_s, server.changed_step_s);
 }
 
-TEST(WhatIf, AStrategyThatTheChangeSaysNothingAboutIsNamed) {
+TEST(WhatIf, AStrategyWithoutTheChangeIsNamed) {
   Truth truth;
   TemporaryDatabase database("what-if-dp");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
@@ -211,7 +211,7 @@ TEST(WhatIf, MoreServersThanWorkersAreRefusedByName) {
                                 &Note::message, "ddp at N = 2: 4 servers are more than the number of workers")));
 }
 
-TEST(WhatIf, WhatCannotBeReadSaysWhatWasExpected) {
+TEST(WhatIf, UnreadableTextsNameTheExpectedValue) {
   const auto refusal = [](const std::string& item) {
     try {
       parse_what_if(std::vector{item});

@@ -60,7 +60,7 @@ TEST(Imported, OneRanksWaitingIsNoLatencyThatGrowsWithN) {
               Contains(Field(&Note::message, HasSubstr("traces of 1 of 2 ranks represent all"))));
 }
 
-TEST(Imported, TheWaitIsFoundAndNothingWhereAllRanksAreThere) {
+TEST(Imported, TheWaitIsFoundOnlyIfRanksAreMissing) {
   TemporaryDatabase database("waits");
   synthetic::add_ddp(database.get(), on_gpus(), {2}, 3);
   const auto look = [&] {
