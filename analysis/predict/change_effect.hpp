@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 
 namespace ddpprof::fit {
 

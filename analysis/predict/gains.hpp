@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 
 namespace ddpprof::fit {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
 namespace ddpprof::fit {

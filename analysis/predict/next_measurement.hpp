@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 
 namespace ddpprof::fit {
 

@@ -18,8 +18,8 @@
 #include "analysis/predict/knees.hpp"
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/predict/next_measurement.hpp"
-#include "analysis/predict/options.hpp"
 #include "analysis/predict/prediction.hpp"
+#include "analysis/predict/step_model/options.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::fit {

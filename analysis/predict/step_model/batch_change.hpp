@@ -4,7 +4,7 @@
 #include "analysis/fit/batch_fit.hpp"
 #include "analysis/fit/measured/measured.hpp"
 #include "analysis/predict/step_model/step_parameters.hpp"
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 
 namespace ddpprof::fit {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analysis/fit/models.hpp"
-#include "analysis/predict/options.hpp"
+#include "analysis/predict/step_model/options.hpp"
 
 namespace ddpprof::fit {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "analysis/fit/all_reduce_fit.hpp"
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 #include "simulator/collective/all_reduce.hpp"
 
 namespace ddpprof::fit {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 #include "simulator/collective/curve.hpp"
 
 namespace ddpprof::fit {

@@ -1,4 +1,4 @@
-#include "analysis/predict/what_if.hpp"
+#include "analysis/predict/step_model/what_if.hpp"
 
 #include <algorithm>
 #include <array>
