@@ -78,8 +78,6 @@ std::string where(const Configuration& configuration, const Worst& worst) {
   return text;
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
-
 }  // namespace
 
 Conditions read_conditions(SQLite::Database& db) {
@@ -120,17 +118,21 @@ std::vector<Disturbance> disturbances(const Configuration& c, const Conditions& 
   using Condition = store::HostConditionRow;
   look(
       "busy_machine", others_share_most, [](const Condition& row) { return row.others_share; },
-      [](double v) { return "Other processes took " + percent(v) + " of the processors while it measured"; },
+      [](double v) {
+        return "Other processes took " + units::percent_fixed(v) + " of the processors while it measured";
+      },
       "End them and measure again: ddpprof doctor names them.");
   look(
       "steal_time", steal_share_most, [](const Condition& row) { return row.steal_share; },
-      [](double v) { return "The hypervisor gave " + percent(v) + " of the processors' time to other machines"; },
+      [](double v) {
+        return "The hypervisor gave " + units::percent_fixed(v) + " of the processors' time to other machines";
+      },
       "Use a host of your own, or more repeats (measure.repeats).");
   look(
       "frequency_moved", frequency_change_most, frequency_change,
       [](double v) {
         return fmt::format("The processor's frequency {} by {} while it measured", v > 0 ? "rose" : "fell",
-                           percent(std::abs(v)));
+                           units::percent_fixed(std::abs(v)));
       },
       "Set the governor to performance, or let the machine get warm first (measure.warmup_steps).");
   look(
@@ -139,7 +141,9 @@ std::vector<Disturbance> disturbances(const Configuration& c, const Conditions& 
       "Cool it, or lower its frequency to one that it can hold; then measure again.");
   look(
       "quota_throttled", quota_share_most, quota_share,
-      [](double v) { return "The cgroup's CPU quota stopped threads for " + percent(v) + " of the processors' time"; },
+      [](double v) {
+        return "The cgroup's CPU quota stopped threads for " + units::percent_fixed(v) + " of the processors' time";
+      },
       "Give whole cores (cpuset), raise the quota, or use fewer workers or threads (measure.threads_per_rank).");
   look(
       "paging", static_cast<double>(major_faults_most), [](const Condition& row) { return number(row.major_faults); },

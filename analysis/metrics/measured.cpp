@@ -9,12 +9,10 @@
 #include <tuple>
 
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::metrics {
 namespace {
-
-// Division, not multiplication by 1e-9: it is correctly rounded, so 10000001 ns reads back as 0.010000001 s.
-double seconds(double ns) { return ns / 1e9; }
 
 constexpr const char* steps_query =
     "SELECT sh.measurement_id, m.repeat, st.step, st.kind, COUNT(*), AVG(st.duration_ns), MIN(st.duration_ns), "
@@ -38,20 +36,20 @@ RunStep read_step(SQLite::Statement& row) {
   step.step = row.getColumn(2).getInt64();
   step.kind = row.getColumn(3).getString();
   const double ranks = row.getColumn(4).getDouble();
-  step.duration_s = seconds(row.getColumn(5).getDouble());
-  step.fastest_s = seconds(row.getColumn(6).getDouble());
+  step.duration_s = units::ns_to_s(row.getColumn(5).getDouble());
+  step.fastest_s = units::ns_to_s(row.getColumn(6).getDouble());
   step.samples = row.getColumn(7).getInt64();
   int column = 8;
   for (double RunStep::*field :
        {&RunStep::data_wait_s, &RunStep::host_to_device_s, &RunStep::buffers_s, &RunStep::forward_s,
         &RunStep::backward_s, &RunStep::optimizer_s, &RunStep::copy_s, &RunStep::compute_s, &RunStep::communication_s,
         &RunStep::overlapped_s, &RunStep::exposed_s, &RunStep::skew_s}) {
-    step.*field = seconds(row.getColumn(column++).getDouble() / ranks);
+    step.*field = units::ns_to_s(row.getColumn(column++).getDouble() / ranks);
   }
   // AVG passes over ranks without a loss (one that is no number is stored as none): theirs is no mean of all.
   step.has_loss = row.getColumn(24).getInt64() == row.getColumn(4).getInt64();
   if (step.has_loss) step.loss = row.getColumn(20).getDouble();
-  step.slowest_s = seconds(row.getColumn(21).getDouble());
+  step.slowest_s = units::ns_to_s(row.getColumn(21).getDouble());
   return step;
 }
 

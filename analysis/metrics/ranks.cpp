@@ -10,12 +10,13 @@
 
 #include "analysis/metrics/conditions.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::metrics {
 namespace {
 
-double seconds(SQLite::Statement& row, int column) { return row.getColumn(column).getDouble() / 1e9; }
+double seconds(SQLite::Statement& row, int column) { return units::ns_to_s(row.getColumn(column).getDouble()); }
 
 void read_head(SQLite::Database& db, RankTimes& times) {
   SQLite::Statement query(

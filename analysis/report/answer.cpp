@@ -21,8 +21,6 @@ constexpr double wide_interval = 10.0;  // high / low from which a prediction sa
 
 std::string time_text(double seconds) { return units::format_quantity(seconds, "s"); }
 
-std::string percent_text(double share) { return units::format_significant(100.0 * share, 3) + " %"; }
-
 std::string measured_sentence(const Source& source, const std::string& strategy) {
   const metrics::Configuration* largest = nullptr;
   for (const metrics::Configuration* c : scaling_configurations(source.configurations))
@@ -33,15 +31,15 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
   const metrics::Configuration* one = baseline(source.configurations, *largest);
   if (largest->world_size == 1 || !one) {
     return fmt::format("Measured: a step of N = {} takes {}, {} of it exposed communication.", largest->world_size,
-                       time_text(step_s), percent_text(exposed_s / step_s));
+                       time_text(step_s), units::percent(exposed_s / step_s, 3));
   }
   const double speedup = scaling::speedup(throughput(*largest), throughput(*one));
   return fmt::format(
       "Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {} of it "
       "exposed communication.",
       largest->world_size, units::format_significant(speedup, 3),
-      percent_text(speedup / static_cast<double>(largest->world_size)), time_text(step_s),
-      percent_text(exposed_s / step_s));
+      units::percent(speedup / static_cast<double>(largest->world_size), 3), time_text(step_s),
+      units::percent(exposed_s / step_s, 3));
 }
 
 // Of the N beyond the measured ones: the largest whose interval says something, else the largest.
@@ -63,7 +61,7 @@ std::string predicted_sentence(const std::vector<store::PredictionRow>& rows) {
                        row->world_size, interval);
   std::string text =
       fmt::format("Predicted: N = {} takes {} a step ({})", row->world_size, time_text(row->step_s), interval);
-  if (row->efficiency > 0) text += fmt::format(", weak efficiency {}", percent_text(row->efficiency));
+  if (row->efficiency > 0) text += fmt::format(", weak efficiency {}", units::percent(row->efficiency, 3));
   text += fmt::format("; what binds is {}.", row->bound);
   if (row != &rows.back()) text += fmt::format(" Beyond that the interval is wider than {:.0f} ×.", wide_interval);
   return text;

@@ -108,7 +108,20 @@ std::string format_quantity(double value, std::string_view base_unit, int digits
   return unit.empty() ? number : number + " " + unit;
 }
 
-std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
+std::string percent(double share, int digits) { return format_significant(100.0 * share, digits) + " %"; }
+
+std::string percent_fixed(double share, int decimals) { return fixed(100.0 * share, decimals) + " %"; }
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds)) return "–";
+  if (seconds < 59.95) return format_quantity(seconds, "s");
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  const std::int64_t minutes = whole / 60, hours = minutes / 60, days = hours / 24;
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  if (days > 0) return text(days) + " d " + text(hours % 24) + " h";
+  if (hours > 0) return text(hours) + " h " + text(minutes % 60) + " min";
+  return text(minutes) + " min " + text(whole % 60) + " s";
+}
 
 std::string chance(double p) {
   if (p < 0.001) return "p < 0.001";

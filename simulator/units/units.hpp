@@ -33,8 +33,10 @@ std::string format_measured(double value, double error, std::string_view base_un
 // `digits` significant digits, never an exponent: "0.0144", "2547", "129200".
 std::string format_significant(double value, int digits);
 
-// Two significant digits: "3.2 %", "17 %".
-std::string percent(double share);
+std::string percent(double share, int digits = 2);          // `digits` significant digits: "3.2 %", "17 %"
+std::string percent_fixed(double share, int decimals = 1);  // "3.2 %", "17.0 %"
+
+std::string duration_text(double seconds);  // "2 d 3 h", "1 h 25 min", "12.3 s"; "–" if not finite
 
 // A p-value: "p = 0.012", "p < 0.001".
 std::string chance(double p);

@@ -12,6 +12,7 @@
 #include "analysis/metrics/lanes/layers.hpp"
 #include "analysis/metrics/lanes/recorded_step.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 #include "tracer/format/phase.hpp"
 #include "tracer/format/vocabulary.hpp"
 
@@ -22,8 +23,6 @@ using step::Lane;
 using step::Segment;
 using step::SegmentKind;
 using step::StepLanes;
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 std::string name_of(const Collective& collective, std::int64_t workers) {
   std::string op = collective.op;
@@ -152,7 +151,7 @@ std::vector<Slice> with_waiting(std::vector<Slice> thread, const Recorded& step)
 }
 
 Segment segment(std::string name, SegmentKind kind, Span span, std::optional<std::int64_t> bytes) {
-  return {std::move(name), kind, seconds(span.begin_ns), seconds(span.end_ns), bytes};
+  return {std::move(name), kind, units::ns_to_s(span.begin_ns), units::ns_to_s(span.end_ns), bytes};
 }
 
 Lane moments_of(const Recorded& step) {
@@ -253,7 +252,7 @@ StepLanes measured_lanes(store::Database& database, std::int64_t measurement, st
     out.workers = step.workers;
     out.rank = rank;
     out.step = chosen;
-    out.step_s = seconds(step.duration_ns);
+    out.step_s = units::ns_to_s(step.duration_ns);
     out.note = note_of(step);
     const std::vector<Slice> thread = thread_of(step);
     const auto computes = computes_of(step, thread);

@@ -18,10 +18,10 @@
 #include "analysis/report/tables/learning_rate/time_to_target.hpp"
 #include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
 #include "analysis/report/tables/learning_rate/training_times.hpp"
-#include "simulator/units/units.hpp"
 #include "gui/models/shell_words.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -228,8 +228,7 @@ std::string target_text(const std::string& title, std::span<const report::Target
     const auto low = static_cast<double>(time.steps->low), high = static_cast<double>(time.steps->high);
     text += range(std::to_string(time.steps->low), std::to_string(time.steps->high)) + " steps";
     if (time.step_low_s > 0.0)
-      text +=
-          ", " + range(report::duration_text(low * time.step_low_s), report::duration_text(high * time.step_high_s));
+      text += ", " + range(units::duration_text(low * time.step_low_s), units::duration_text(high * time.step_high_s));
     text += " (" + basis_text(time) + (time.note.empty() ? "" : "; " + time.note) + ")";
     bounds = bounds || time.basis == report::TargetTime::Basis::bounds;
   }

@@ -11,7 +11,6 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 std::string seconds(double value) { return units::format_quantity(value, "s", 4); }
 
 // Text to append to a step time. Empty if the samples of a step are unknown (imports without a batch).
@@ -29,7 +28,7 @@ double largest(const std::vector<fit::TermGain>& gains) {
 
 std::string bound_sentence(const std::string& bound, const std::vector<fit::TermGain>& gains) {
   return fmt::format("{} ({}). Without it, the step would be {} shorter.", bound, report::term_meaning(bound),
-                     percent(largest(gains)));
+                     units::percent_fixed(largest(gains)));
 }
 
 std::string others_sentence(std::vector<fit::TermGain> gains) {
@@ -37,7 +36,7 @@ std::string others_sentence(std::vector<fit::TermGain> gains) {
   std::vector<std::string> texts;
   for (std::size_t i = 1; i < gains.size(); ++i)
     if (gains[i].share >= 5e-4)
-      texts.push_back(fmt::format("{} {}", fit::to_string(gains[i].term), percent(gains[i].share)));
+      texts.push_back(fmt::format("{} {}", fit::to_string(gains[i].term), units::percent_fixed(gains[i].share)));
   return texts.empty() ? "" : fmt::format(" Reduction without each other term: {}.", fmt::join(texts, ", "));
 }
 
@@ -72,7 +71,7 @@ std::string figure_text(double value, Quantity quantity) {
     case Quantity::speedup:
       return times(value);
     case Quantity::efficiency:
-      return percent(value);
+      return units::percent_fixed(value);
     case Quantity::step:
       break;
   }
@@ -123,7 +122,8 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
       if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
         add("What-if efficiency",
             fmt::format("{} of {} times the throughput of one unchanged worker, which equals {} such workers.",
-                        percent(point->efficiency.value), n, units::format_significant(point->speedup.value, 3)));
+                        units::percent_fixed(point->efficiency.value), n,
+                        units::format_significant(point->speedup.value, 3)));
       add("What-if binding term", bound_sentence(change.changed_bound, answer.changed_gains));
       add("What-if knee", knee_sentence(shot.changed_knees, copies));
     } else {
@@ -136,9 +136,9 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
     add(now("Throughput"), units::format_quantity(row.throughput, "samples/s", 4) + ".");
   else
     add(now("Throughput"), "unknown: the samples of a step were not recorded.");
-  add(now("Efficiency"), n == 1 ? percent(row.efficiency) + ": one worker is the reference."
+  add(now("Efficiency"), n == 1 ? units::percent_fixed(row.efficiency) + ": one worker is the reference."
                                 : fmt::format("{} of {} times the throughput of one worker, which equals {} workers.",
-                                              percent(row.efficiency), n,
+                                              units::percent_fixed(row.efficiency), n,
                                               units::format_significant(row.efficiency * static_cast<double>(n), 3)));
   add(now("Binding term"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
   add(now("Knee"), knee_sentence(shot.predicted_knees, copies));

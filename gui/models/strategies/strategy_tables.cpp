@@ -22,10 +22,8 @@ constexpr const char* addresses =
     "docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html, docs/stable/notes/ddp.html, "
     "docs/stable/notes/cuda.html#cuda-nn-ddp-instead, tutorials/intermediate/ddp_tutorial.html.";
 
-std::string percent(double share) { return units::format_significant(100.0 * share, 3) + " %"; }
-
 std::string of_step(const store::PredictionRow& row, double part_s) {
-  return format_quantity(part_s, "s") + " (" + percent(part_s / row.step_s) + ")";
+  return format_quantity(part_s, "s") + " (" + units::percent(part_s / row.step_s, 3) + ")";
 }
 
 std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
@@ -48,10 +46,10 @@ std::string processes(const Comparison& all, const Side& side) {
 
 std::string at_work(const Side& side) {
   if (!side.row) return "";
-  std::string text = "computing " + percent(side.parts.compute_s / side.row->step_s) + " of a step of " +
+  std::string text = "computing " + units::percent(side.parts.compute_s / side.row->step_s, 3) + " of a step of " +
                      format_quantity(side.row->step_s, "s") + " (" + parts_tag(side) + ")";
   if (side.parts.other_s > 0.1 * side.row->step_s)
-    text += "; input, buffers and gaps " + percent(side.parts.other_s / side.row->step_s);
+    text += "; input, buffers and gaps " + units::percent(side.parts.other_s / side.row->step_s, 3);
   return text;
 }
 
@@ -65,7 +63,7 @@ std::string synchronisation(const Comparison& all, const Side& side) {
   std::string text = "exposed: " + of_step(row, waiting_s);
   if (parts.skew_s > 0.0) text += ", including waiting for slower ranks: " + format_quantity(parts.skew_s, "s");
   if (parts.hidden_s > 0.0)
-    text += "; hidden: " + percent(parts.hidden_s / (parts.hidden_s + waiting_s)) + " of all communication";
+    text += "; hidden: " + units::percent(parts.hidden_s / (parts.hidden_s + waiting_s), 3) + " of all communication";
   return text;
 }
 
@@ -76,8 +74,8 @@ std::string machines(const Side& side) {
 
 std::string scaling(const Comparison& all, const Side& side) {
   if (!side.row) return "";
-  std::string text = "weak efficiency " + percent(side.row->efficiency) + " at N = " + std::to_string(all.workers) +
-                     " (" + tag(side) + ")";
+  std::string text = "weak efficiency " + units::percent(side.row->efficiency, 3) +
+                     " at N = " + std::to_string(all.workers) + " (" + tag(side) + ")";
   if (side.row->throughput > 0.0) text += ", " + format_quantity(side.row->throughput, "samples/s", 4);
   if (side.half_efficient_up_to)
     text += "; at least 50 % up to N = " + std::to_string(*side.half_efficient_up_to);

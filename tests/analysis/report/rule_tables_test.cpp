@@ -6,6 +6,7 @@
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/fit_tables.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -131,10 +132,10 @@ TEST(TrainingTimeTable, CountsTheStepOfAnEpochBelowOneBatch) {
 }
 
 TEST(DurationText, IsInTheUnitsPeopleUse) {
-  EXPECT_EQ(duration_text(12.34), "12.3 s");
-  EXPECT_EQ(duration_text(61.0), "1 min 1 s");
-  EXPECT_EQ(duration_text(3'600.0 + 25 * 60), "1 h 25 min");
-  EXPECT_EQ(duration_text(2 * 86'400.0 + 3 * 3'600.0), "2 d 3 h");
+  EXPECT_EQ(units::duration_text(12.34), "12.3 s");
+  EXPECT_EQ(units::duration_text(61.0), "1 min 1 s");
+  EXPECT_EQ(units::duration_text(3'600.0 + 25 * 60), "1 h 25 min");
+  EXPECT_EQ(units::duration_text(2 * 86'400.0 + 3 * 3'600.0), "2 d 3 h");
 }
 
 // Points that a ring of 100 µs and 1 GB/s explains exactly, on hosts of their own: the forms differ in the latency.

@@ -6,6 +6,7 @@
 
 #include "analysis/metrics/bus_factor.hpp"
 #include "analysis/report/tables/collectives/collectives.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 
@@ -42,7 +43,7 @@ Table comm_table(const Source& source) {
   while (query.executeStep()) {
     all[{query.getColumn(0).getString(), query.getColumn(1).getString(), query.getColumn(2).getString(),
          query.getColumn(3).getInt64(), query.getColumn(4).getInt64()}]
-        .add(query.getColumn(6).getInt64(), query.getColumn(5).getDouble() / 1e9);
+        .add(query.getColumn(6).getInt64(), units::ns_to_s(query.getColumn(5).getDouble()));
   }
   for (const auto& [key, times] : all) {
     const auto& [op, backend, device, workers, bytes] = key;

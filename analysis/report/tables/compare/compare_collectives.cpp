@@ -10,6 +10,7 @@
 #include "analysis/metrics/row_scan.hpp"
 #include "analysis/report/tables/compare/compare_parts.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -56,7 +57,7 @@ std::vector<Collectives> read_collectives(const Source& source,
           all[place->second.first].ranks[place->second.second] = sqlite3_column_int64(row, 2);
       });
   const auto in_s = [](sqlite3_stmt* row, int column) {
-    return static_cast<double>(sqlite3_column_int64(row, column)) / 1e9;
+    return units::ns_to_s(std::int64_t{sqlite3_column_int64(row, column)});
   };
   metrics::each_row(
       source.db,

@@ -33,7 +33,7 @@ Samples per_step(const metrics::Workload& workload, const metrics::Configuration
     if (workload.ranks[i] == 0) continue;
     const std::int64_t time_ns = work != nullptr && i < work->steps.size() ? work->steps[i].time_ns : 0;
     values[workload.totals ? 0 : configuration.measured[i].measurement].push_back(
-        static_cast<double>(time_ns) / 1e9 / static_cast<double>(workload.ranks[i]));
+        units::ns_to_s(time_ns) / static_cast<double>(workload.ranks[i]));
   }
   Samples all;
   for (auto& [measurement, one] : values) all.push_back(std::move(one));
@@ -146,7 +146,7 @@ class Comparison {
     const metrics::WorkInStep total = work->total();
     const std::vector<double> calls = calls_per_step(workload, *work);
     side.calls = calls.empty() ? 0.0 : stats::mean(calls);
-    if (total.calls > 0) side.call_s = static_cast<double>(total.time_ns) / 1e9 / static_cast<double>(total.calls);
+    if (total.calls > 0) side.call_s = units::ns_to_s(total.time_ns) / static_cast<double>(total.calls);
     return side;
   }
 

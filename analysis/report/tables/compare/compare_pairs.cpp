@@ -65,7 +65,7 @@ double traced_s(const Source& source, const metrics::Configuration& c) {
                           "SELECT AVG(d.span_ns) FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = "
                           "'all' AND sh.measurement_id = ?");
   query.bind(1, c.measurements.front());
-  return query.executeStep() ? query.getColumn(0).getDouble() / 1e9 : 0.0;
+  return query.executeStep() ? units::ns_to_s(query.getColumn(0).getDouble()) : 0.0;
 }
 
 double median_step_s(const metrics::Configuration& c) {

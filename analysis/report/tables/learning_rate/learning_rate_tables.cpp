@@ -147,19 +147,9 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
       note += (note.empty() ? "" : "; ") + more;
     table.rows.push_back({row.strategy, row.workers, row.throughput, row.step_s, time_s,
                           time_s * row.step_low_s / row.step_s, time_s * row.step_high_s / row.step_s,
-                          duration_text(time_s), row.confidence, note});
+                          units::duration_text(time_s), row.confidence, note});
   }
   return table;
-}
-
-std::string duration_text(double seconds) {
-  if (!std::isfinite(seconds)) return "–";
-  if (seconds < 59.95) return units::format_quantity(seconds, "s");
-  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  const std::int64_t minutes = whole / 60, hours = minutes / 60, days = hours / 24;
-  if (days > 0) return fmt::format("{} d {} h", days, hours % 24);
-  if (hours > 0) return fmt::format("{} h {} min", hours, minutes % 60);
-  return fmt::format("{} min {} s", minutes, whole % 60);
 }
 
 }  // namespace ddpprof::report

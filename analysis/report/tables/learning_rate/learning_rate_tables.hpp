@@ -31,6 +31,4 @@ struct TrainingTime {
 };
 Table training_time_table(const fit::LearningRateOptions&, std::span<const TrainingTime>);
 
-std::string duration_text(double seconds);  // "2 d 3 h", "1 h 25 min", "12.3 s"
-
 }  // namespace ddpprof::report

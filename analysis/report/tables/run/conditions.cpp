@@ -3,6 +3,7 @@
 #include "analysis/metrics/stability.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/run/run.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -50,11 +51,11 @@ Table conditions_table(const Source& source) {
       if (found == conditions.end()) continue;
       for (const store::HostConditionRow& r : found->second) {
         Row row = configuration_cells(c);
-        row.insert(row.end(), {static_cast<std::int64_t>(repeat), r.host, static_cast<double>(r.window_ns) / 1e9,
-                               cell(r.cpus), known(r.ranks_share), known(r.others_share), known(r.interrupt_share),
+        row.insert(row.end(), {static_cast<std::int64_t>(repeat), r.host, units::ns_to_s(r.window_ns), cell(r.cpus),
+                               known(r.ranks_share), known(r.others_share), known(r.interrupt_share),
                                known(r.steal_share), known(r.frequency_begin_hz), known(r.frequency_end_hz),
                                known(r.load_begin), known(r.load_end), cell(r.thermal_throttles),
-                               r.quota_throttled_ns ? Cell(static_cast<double>(*r.quota_throttled_ns) / 1e9) : Cell(),
+                               r.quota_throttled_ns ? Cell(units::ns_to_s(*r.quota_throttled_ns)) : Cell(),
                                cell(r.voluntary_switches), cell(r.involuntary_switches), cell(r.major_faults)});
         table.rows.push_back(std::move(row));
       }

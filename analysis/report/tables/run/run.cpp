@@ -10,6 +10,7 @@
 
 #include "analysis/report/core/words.hpp"
 #include "analysis/report/tables/run/run.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 Table run_table(const Source& source) {
@@ -66,7 +67,7 @@ Table run_table(const Source& source) {
     g.cores = std::max(g.cores, int_at(12));
     g.threads.insert(int_at(13));
     g.nodes = std::max(g.nodes, int_at(14));
-    g.wall_s += q.getColumn(15).getDouble() / 1e9;
+    g.wall_s += units::ns_to_s(q.getColumn(15).getDouble());
     if (g.measurements++ == 0 || text_at(17) < g.started) g.started = text_at(17);
     const auto versions = nlohmann::json::parse(text_at(16), nullptr, false);
     if (versions.is_object()) {
