@@ -119,36 +119,36 @@ std::vector<Disturbance> disturbances(const Configuration& c, const Conditions& 
   look(
       "busy_machine", others_share_most, [](const Condition& row) { return row.others_share; },
       [](double v) {
-        return "Other processes took " + units::percent_fixed(v) + " of the processors while it measured";
+        return "Other processes took " + units::percent_fixed(v) + " of the processors' time during the measurement";
       },
-      "End them and measure again: ddpprof doctor names them.");
+      "End these processes and measure again. ddpprof doctor lists them.");
   look(
       "steal_time", steal_share_most, [](const Condition& row) { return row.steal_share; },
       [](double v) {
         return "The hypervisor gave " + units::percent_fixed(v) + " of the processors' time to other machines";
       },
-      "Use a host of your own, or more repeats (measure.repeats).");
+      "Use a dedicated host, or measure more repeats (measure.repeats).");
   look(
       "frequency_moved", frequency_change_most, frequency_change,
       [](double v) {
-        return fmt::format("The processor's frequency {} by {} while it measured", v > 0 ? "rose" : "fell",
+        return fmt::format("The processor's frequency {} by {} during the measurement", v > 0 ? "rose" : "fell",
                            units::percent_fixed(std::abs(v)));
       },
-      "Set the governor to performance, or let the machine get warm first (measure.warmup_steps).");
+      "Set the governor to performance, or use a longer warm-up (measure.warmup_steps).");
   look(
       "too_hot", 0.0, [](const Condition& row) { return number(row.thermal_throttles); },
-      [](double v) { return fmt::format("A core or package was slowed {:.0f} times because it was too hot", v); },
-      "Cool it, or lower its frequency to one that it can hold; then measure again.");
+      [](double v) { return fmt::format("A core or package was throttled {:.0f} times because it was too hot", v); },
+      "Improve the cooling, or lower the frequency so that it stays constant. Then measure again.");
   look(
       "quota_throttled", quota_share_most, quota_share,
       [](double v) {
         return "The cgroup's CPU quota stopped threads for " + units::percent_fixed(v) + " of the processors' time";
       },
-      "Give whole cores (cpuset), raise the quota, or use fewer workers or threads (measure.threads_per_rank).");
+      "Assign whole cores (cpuset), raise the quota, or use fewer workers or threads (measure.threads_per_rank).");
   look(
       "paging", static_cast<double>(major_faults_most), [](const Condition& row) { return number(row.major_faults); },
       [](double v) { return fmt::format("The ranks waited for {:.0f} pages from a disk", v); },
-      "Free memory or use fewer workers, so that nothing is paged out.");
+      "Free memory or use fewer workers to avoid paging.");
   return found;
 }
 
@@ -175,9 +175,9 @@ std::optional<Disturbance> frequencies_apart(const std::vector<Configuration>& a
   const auto name = [](const Configuration& c) { return fmt::format("{} N={}", c.strategy, c.world_size); };
   return Disturbance{
       "frequencies_differ",
-      fmt::format("{} ran at {}, {} at {}: part of the difference between them is the processor's frequency.",
+      fmt::format("{} ran at {}, {} at {}. Part of the difference between them is due to the processor's frequency.",
                   name(*fast), units::format_quantity(most, "Hz"), name(*slow), units::format_quantity(least, "Hz")),
-      "Switch turbo off or fix the frequency, so that N can be compared (ddpprof doctor says how).", 1};
+      "Switch off turbo or fix the frequency so that different N can be compared (ddpprof doctor describes how).", 1};
 }
 
 }  // namespace ddpprof::metrics

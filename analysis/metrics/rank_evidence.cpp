@@ -10,17 +10,17 @@ std::string RankEvidence::text() const {
   const std::string who = host.empty() ? fmt::format("Rank {}", rank) : fmt::format("Rank {} ({})", rank, host);
   std::string said;
   if (keeps_waiting) {
-    said = who + " makes the others wait: ";
+    said = who + " makes the other ranks wait: ";
     if (arrives_last > 0) {
       said += fmt::format("it arrives last in {} of {} collectives, by {} (median); ",
                           units::percent(static_cast<double>(arrives_last) / static_cast<double>(collectives)),
                           collectives, units::format_quantity(kept_waiting_s, "s", 2));
     }
-    said += fmt::format("it is the last in {} of {} steps ({}), which costs the others {} of the step", last_in_steps,
+    said += fmt::format("it is last in {} of {} steps ({}), which costs the other ranks {} of the step", last_in_steps,
                         steps, units::chance(last_p), units::percent(lost_share));
     if (computes_longer) {
-      said += fmt::format("; its compute is {} longer than the others' median ({})", units::percent(compute_excess),
-                          units::chance(compute_p));
+      said += fmt::format("; its compute is {} longer than the median of the other ranks ({})",
+                          units::percent(compute_excess), units::chance(compute_p));
     }
     if (waits_for_input) {
       said += fmt::format("; it waits {} longer for its input ({})", units::format_quantity(input_excess_s, "s", 2),
@@ -28,13 +28,14 @@ std::string RankEvidence::text() const {
     }
     if (!computes_longer && !waits_for_input) {
       said += fmt::format(
-          "; its compute is not shown to be longer by {:g} % or more, nor its input by {:g} % of the step or more, so "
-          "look at its host and its network",
+          "; neither its compute (limit: {:g} % longer) nor its input (limit: {:g} % of the step longer) explains "
+          "this, so check its host and its network",
           100.0 * finding_compute_least, 100.0 * finding_wait_least);
     }
   } else {
-    said = fmt::format("{} computes {} longer than the others' median ({}), yet is not the one they wait for", who,
-                       units::percent(compute_excess), units::chance(compute_p));
+    said = fmt::format(
+        "{} computes {} longer than the median of the other ranks ({}), but the other ranks do not wait for it", who,
+        units::percent(compute_excess), units::chance(compute_p));
   }
   said += ".";
   for (const std::string& sentence : of_its_host) said += " " + sentence;

@@ -188,18 +188,18 @@ std::string missing_text(const RankFindings& findings, std::int64_t workers) {
     names += (i + 1 == missing.size() ? " and " : ", ") + std::to_string(missing[i]);
   if (named < missing.size()) names += fmt::format(" and {} more", missing.size() - named);
   return missing.size() == 1
-             ? fmt::format(" Rank {} of {} recorded no step here, so that it is not compared.", names, workers)
-             : fmt::format(" Ranks {} of {} recorded no step here, so that they are not compared.", names, workers);
+             ? fmt::format(" Rank {} of {} recorded no step here and is not compared.", names, workers)
+             : fmt::format(" Ranks {} of {} recorded no step here and are not compared.", names, workers);
 }
 
 std::string summary_of(const RankFindings& findings, const RankTimes& times, std::size_t steps) {
   if (times.strategy == "dp")
-    return "DataParallel is one process: its replicas are lanes of one rank, and there are no ranks to compare.";
-  if (times.hosts.empty()) return "No step was recorded here: nothing to compare.";
+    return "DataParallel is one process. Its replicas are lanes of one rank, so ranks cannot be compared.";
+  if (times.hosts.empty()) return "No step was recorded here, so ranks cannot be compared.";
   if (times.hosts.size() < 2)
-    return findings.missing.empty() ? "One rank: there is none to compare it with, and nobody waits."
-                                    : "Steps of one rank only: there is none to compare it with.";
-  if (steps == 0) return "No measured step here that every rank recorded: nothing to compare.";
+    return findings.missing.empty() ? "There is only one rank, so ranks cannot be compared."
+                                    : "Only one rank recorded steps, so ranks cannot be compared.";
+  if (steps == 0) return "No measured step was recorded by every rank, so ranks cannot be compared.";
   std::string text;
   for (const RankEvidence& evidence : findings.ranks)
     if (evidence.named()) text += (text.empty() ? "" : " ") + evidence.text();
@@ -207,16 +207,16 @@ std::string summary_of(const RankFindings& findings, const RankTimes& times, std
   const auto most = std::max_element(findings.ranks.begin(), findings.ranks.end(),
                                      [](const auto& a, const auto& b) { return a.last_in_steps < b.last_in_steps; });
   text = "No straggler: ";
-  if (most->steps == 0) return text + "no collective was matched over the ranks, or nobody waited in any.";
-  text += fmt::format("the rank that comes last most often, {}, does so in {} of {} steps", most->rank,
+  if (most->steps == 0) return text + "no collective was matched over the ranks, or no rank waited in a collective.";
+  text += fmt::format("the rank that is last most often, {}, is last in {} of {} steps", most->rank,
                       most->last_in_steps, most->steps);
   if (most->last_p < finding_p_most)
-    text += fmt::format(" ({}), but the others lose only {} of the step by it", units::chance(most->last_p),
+    text += fmt::format(" ({}), but this costs the other ranks only {} of the step", units::chance(most->last_p),
                         units::percent(most->lost_share));
   else
-    text +=
-        fmt::format(", as chance would have it with {} ranks ({})", times.hosts.size(), units::chance(most->last_p));
-  return text + fmt::format(", and no rank computes longer than the others by {:g} % or more beyond chance.",
+    text += fmt::format(", which is expected by chance with {} ranks ({})", times.hosts.size(),
+                        units::chance(most->last_p));
+  return text + fmt::format(", and no rank's compute is significantly ({:g} % or more) longer than that of the others.",
                             100.0 * finding_compute_least);
 }
 

@@ -114,12 +114,11 @@ std::vector<Disturbance> unsteadiness(const Configuration& c) {
                     warm->steps, 100.0 * warm->unsettled_excess, in_repeats(warm_count, c));
     const auto count = static_cast<std::int64_t>(warm_count);
     if (is_warmup(*warm)) {
-      found.push_back(
-          {"warmup_too_short", message, "Warm up longer, or let it be found: measure.warmup_steps: auto.", count});
+      found.push_back({"warmup_too_short", message, "Increase measure.warmup_steps, or set it to auto.", count});
     } else {
       found.push_back({"level_changed", message,
-                       "Too many to be warm-up: look for other load or a change of frequency meanwhile (report "
-                       "conditions), and measure in repeats.",
+                       "This is too long for a warm-up. Check for other load or a frequency change during the "
+                       "measurement (report conditions), and measure repeats (measure.repeats).",
                        count});
     }
   }
@@ -132,9 +131,9 @@ std::vector<Disturbance> unsteadiness(const Configuration& c) {
                      fmt::format("Steps got {:.1f} % {} from the first to the last measured one (p = {:.1g}){}.",
                                  100.0 * std::abs(moving->change), moving->change > 0 ? "longer" : "shorter",
                                  *moving->p_value, in_repeats(moving_count, c)),
-                     moving->change > 0 ? "Look for heat, other load or growing memory (report conditions); measure in "
-                                          "repeats, which are interleaved over N."
-                                        : "Warm up longer: measure.warmup_steps: auto.",
+                     moving->change > 0 ? "Check for heat, other load or growing memory use (report conditions). "
+                                          "Measure repeats (measure.repeats), which are interleaved over N."
+                                        : "Use a longer warm-up: set measure.warmup_steps to auto.",
                      static_cast<std::int64_t>(moving_count)});
   }
   const auto [wild, wild_count] = worst(
@@ -144,8 +143,8 @@ std::vector<Disturbance> unsteadiness(const Configuration& c) {
     found.push_back({"outlier_steps",
                      fmt::format("{:.0f} % of the steps are far above the median, {}{}.", 100.0 * outlier_share(*wild),
                                  place_text(*wild), in_repeats(wild_count, c)),
-                     "The median leaves them out; a training's total time does not. Periodic ones come from something "
-                     "that runs at intervals, runs of them from other load.",
+                     "The median ignores them; the total time of a training does not. Periodic outliers come from "
+                     "periodic work, consecutive outliers from other load.",
                      static_cast<std::int64_t>(wild_count)});
   }
   return found;
@@ -161,7 +160,7 @@ std::vector<Cause> causes_of_noise(const Configuration& c, const Conditions& con
         all.begin(), all.end(), [](const Stability& a, const Stability& b) { return a.median_s < b.median_s; });
     causes.push_back({fmt::format("The repeats differ: their medians spread over {:.0f} %.",
                                   100.0 * (high->median_s / low->median_s - 1.0)),
-                      "Only more repeats help (measure.repeats), or a quieter machine."});
+                      "Measure more repeats (measure.repeats), or use a machine with less other load."});
   }
   for (const Disturbance& d : unsteadiness(c)) {
     if (d.code != "outlier_steps") causes.push_back({d.message, d.advice});
@@ -173,15 +172,17 @@ std::vector<Cause> causes_of_noise(const Configuration& c, const Conditions& con
     spread = std::max(spread, s.spread);
   }
   if (steps > 0 && effective < dependent * steps)
-    causes.push_back({fmt::format("Neighbouring steps are alike: {:.0f} steps are worth {:.0f}.", steps, effective),
-                      "Measure over a longer time (measure.steps), or in more repeats (measure.repeats)."});
+    causes.push_back(
+        {fmt::format("Neighbouring steps are correlated: {:.0f} steps are equivalent to {:.0f} independent steps.",
+                     steps, effective),
+         "Measure more steps (measure.steps) or more repeats (measure.repeats)."});
   const auto measured = static_cast<std::int64_t>(c.measured.size());
   if (measured < few_steps)
     causes.push_back(
-        {"Too few steps.", "Measure more (measure.steps), or until it is known (measure.until_ci_percent)."});
+        {"Too few steps.", "Measure more steps (measure.steps), or set a target interval (measure.until_ci_percent)."});
   if (causes.empty())
-    causes.push_back({fmt::format("The steps by themselves vary by ± {:.0f} %.", 100.0 * spread),
-                      "Measure more of them (measure.steps, measure.repeats)."});
+    causes.push_back({fmt::format("The step times vary by ± {:.0f} %.", 100.0 * spread),
+                      "Measure more steps or repeats (measure.steps, measure.repeats)."});
   return causes;
 }
 

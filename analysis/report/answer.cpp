@@ -57,13 +57,14 @@ std::string predicted_sentence(const std::vector<store::PredictionRow>& rows) {
   const std::string interval = fmt::format("{:.3g} %: {} to {}", 100.0 * row->confidence, time_text(row->step_low_s),
                                            time_text(row->step_high_s));
   if (row->step_high_s > wide_interval * row->step_low_s)
-    return fmt::format("Predicted: N = {} is too far from what was measured to say ({}); measure more workers.",
-                       row->world_size, interval);
+    return fmt::format(
+        "Predicted: N = {} is too far beyond the measured N for a useful prediction ({}). Measure more workers.",
+        row->world_size, interval);
   std::string text =
-      fmt::format("Predicted: N = {} takes {} a step ({})", row->world_size, time_text(row->step_s), interval);
+      fmt::format("Predicted: N = {} takes {} per step ({})", row->world_size, time_text(row->step_s), interval);
   if (row->efficiency > 0) text += fmt::format(", weak efficiency {}", units::percent(row->efficiency, 3));
-  text += fmt::format("; what binds is {}.", row->bound);
-  if (row != &rows.back()) text += fmt::format(" Beyond that the interval is wider than {:.0f} ×.", wide_interval);
+  text += fmt::format("; the binding term is {}.", row->bound);
+  if (row != &rows.back()) text += fmt::format(" For larger N the interval is wider than {:.0f} ×.", wide_interval);
   return text;
 }
 
@@ -74,16 +75,16 @@ std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>
   const auto best = std::max_element(curve.begin(), curve.end(),
                                      [&](const auto& a, const auto& b) { return rate(a.second) < rate(b.second); });
   const char* source = best->first > largest_measured ? ", predicted," : "";
-  std::string text =
-      best->first == curve.begin()->first
-          ? fmt::format("More workers do not train faster here: N = {} has the most samples a second.", best->first)
-          : fmt::format("Throughput{} is highest at N = {}{}.", source, best->first,
-                        best->first == curve.rbegin()->first ? ", the largest looked at" : " of those looked at");
+  std::string text = best->first == curve.begin()->first
+                         ? fmt::format("Adding workers does not increase throughput: N = {} is fastest.", best->first)
+                         : fmt::format("Throughput{} is highest at N = {}{}.", source, best->first,
+                                       best->first == curve.rbegin()->first ? ", the largest N in this report"
+                                                                            : " among the N in this report");
   std::vector<scaling::ScalingPoint> several;
   for (const auto& [workers, point] : curve)
     if (workers > 1) several.push_back(point);
   if (const auto knee = scaling::knee(several, scaling::communication_bound_share))
-    text += fmt::format(" Of those, communication-bound from N = {} on.", *knee);
+    text += fmt::format(" From N = {} on the job is communication-bound.", *knee);
   return text;
 }
 
@@ -114,7 +115,7 @@ Table answer_table(const Source& source) {
   Table table;
   table.name = "answer";
   table.title = "In short";
-  table.empty = "Nothing measured and nothing predicted.";
+  table.empty = "This file has no measured step and no prediction. Measure with: ddpprof run SCENARIO.yaml";
   table.columns = {text("about", "about"), prose("answer", "answer")};
   table.key_columns = 1;
   // The first grouping by host of each strategy; the predictions' own table has them all.

@@ -68,13 +68,13 @@ bool has_rates(const Recipe& recipe) {
 
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
-      {{"summary", "the answer in words, what was run, how it scales, what is predicted"},
+      {{"summary", "the answer in words, what was run, how it scales, predictions"},
        "Summary",
        {answer_table, run_table, notices_table, step_table, time_table, strong_table, fit_table, brief_predictions,
         knee_table, learning_rate_table, comm_table},
        true},
       {{"steps", "every step of every measurement"}, "Steps", {steps_table}},
-      {{"phases", "where a step's time goes, phase by phase"}, "Phases", {time_table, phases_table}},
+      {{"phases", "time of a step by phase"}, "Phases", {time_table, phases_table}},
       {{"collectives", "each gradient bucket's all-reduce, and the other collectives"},
        "Collectives",
        {collectives_table}},
@@ -82,7 +82,7 @@ const std::vector<Recipe>& recipes() {
        "Overlap",
        {overlap_table, device_time_table},
        true},
-      {{"skew", "ranks against each other, stragglers, who begins collectives last, and the clocks that say so"},
+      {{"skew", "ranks compared with each other, stragglers, which rank starts collectives last, and the clocks"},
        "Skew",
        {skew_table, straggler_table, last_starters_table, clocks_table}},
       {{"kernels", "what the devices of an imported trace ran, by name"}, "Kernels", {kernels_table}},
@@ -90,7 +90,8 @@ const std::vector<Recipe>& recipes() {
       {{"fit", "the fitted models: usable or not, parameters, residuals"},
        "Fitted models",
        {fit_table, fit_parameters_table, fit_residuals_table}},
-      {{"predictions", "what N workers would do, and where communication takes over"},
+      {{"predictions",
+        "predicted step, throughput and efficiency of N workers, and the N from which communication dominates"},
        "Predictions",
        {predictions_table, knee_table}},
       {{"learning-rate",
@@ -99,11 +100,11 @@ const std::vector<Recipe>& recipes() {
        "Learning rate",
        {learning_rate_table, warmup_table, gradient_noise_table, callers_tables}},
       {{"comm", "all-reduce sizes sweep, in nccl-tests' columns"}, "Communication benchmark", {comm_table}},
-      {{"conditions", "what the machine was like while it measured, and how steady the steps were"},
+      {{"conditions", "conditions of the machine during the measurement, and how stable the steps were"},
        "Conditions",
        {conditions_table, stability_table}},
-      {{"memory", "what a training took of each device's memory"}, "Memory", {memory_table}},
-      {{"diagnostics", "everything that was lost, refused or doubtful, and the versions"},
+      {{"memory", "memory that a training used on each device"}, "Memory", {memory_table}},
+      {{"diagnostics", "all warnings, errors and lost data, and the versions"},
        "Diagnostics",
        {diagnostics_table, versions_table}},
       {{"imported", "of an imported trace: the answer in words, who took part, devices, steps, predictions"},
@@ -111,7 +112,7 @@ const std::vector<Recipe>& recipes() {
        {answer_table, run_table, notices_table, step_table, time_table, brief_device_times, brief_predictions,
         knee_table},
        true},
-      {{"all", "all of these in one, but for the single steps"},
+      {{"all", "all of these in one report, without the single steps"},
        "Report",
        {answer_table,
         {run_table, "The run"},
@@ -145,7 +146,8 @@ const std::vector<Recipe>& recipes() {
         {diagnostics_table, "Everything noted"},
         {versions_table, "Everything noted"}},
        true,
-       "Not in here: the single steps (ddpprof report FILE.db --report steps), and tables without rows."},
+       "This report does not contain the single steps (see ddpprof report FILE.db --report steps) or tables without "
+       "rows."},
   };
   return all;
 }

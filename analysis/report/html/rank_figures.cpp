@@ -74,7 +74,7 @@ Figure figure(int number, const Group& group) {
   }
   out.legend = {{LegendItem::Mark::block, "part-compute", "compute"},
                 {LegendItem::Mark::block, "part-waiting", "waiting for slower ranks"}};
-  out.caption = "Who computes longest waits least: the others wait for it.";
+  out.caption = "The rank that computes longest waits least: the other ranks wait for it.";
   out.svg = drawing.svg();
   return out;
 }

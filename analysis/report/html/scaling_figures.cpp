@@ -237,7 +237,7 @@ std::optional<Figure> figure(const Kind& kind, const std::vector<Series>& measur
     out.legend.push_back({LegendItem::Mark::measured, series.classes, series.name + ", measured"});
   }
   drawing.end_labels(std::move(ends));
-  out.caption = "Bars and bands: low to high, as the tables have them.";
+  out.caption = "Bars and bands: the interval from low to high, as in the tables.";
   if (kind.unit.empty()) out.caption.clear();
   out.svg = drawing.svg();
   return out;

@@ -22,9 +22,8 @@ struct Source {
 
 // Why a table of steps is empty, and what to do: of runs, and of imports whatever wrote them.
 inline constexpr const char* no_measured_step =
-    "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml; in what is imported, mark "
-    "each "
-    "step: prof.step() of PyTorch's profiler, an NVTX range for Nsight Systems.";
+    "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml. In imported traces, mark each "
+    "step: call prof.step() of PyTorch's profiler, or add an NVTX range for Nsight Systems.";
 
 // Model, strategy, workers, global batch: the leading columns of every table about configurations.
 std::vector<Column> configuration_columns();

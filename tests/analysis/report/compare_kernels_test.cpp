@@ -213,7 +213,7 @@ TEST_F(CompareKernels, WithoutSingleEventsTotalsAreComparedAndNothingIsSure) {
   EXPECT_TRUE(all[0]["shape"].is_null());
   EXPECT_EQ(all[0]["verdict"], "cannot tell");
   EXPECT_EQ(all[0]["why"],
-            "totals of the whole trace over its steps: no single event was kept in A; import without --no-raw");
+            "totals of the whole trace / its steps, because A has no single events; import without --no-raw");
   EXPECT_DOUBLE_EQ(all[0]["a_s"], (8 * 0.010 + 0.050) / 8);
   EXPECT_DOUBLE_EQ(all[0]["b_s"], (8 * 0.020 + 0.050) / 8);
   EXPECT_EQ(all[1]["verdict"], "cannot tell");
@@ -245,7 +245,8 @@ TEST_F(CompareKernels, ImportsAreComparedWhateverTheirModelsAreCalled) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["verdict"], "different");
   const std::string note = row(report_, "compare_answer", {{"verdict", "note"}})["what"];
-  EXPECT_THAT(note, testing::StartsWith("A's model is called before and B's after: imports are called as their files"));
+  EXPECT_THAT(note,
+              testing::StartsWith("A's model is named before and B's after (imports are named after their files"));
   EXPECT_THAT(note, testing::HasSubstr("both have 8070 parameters"));
   EXPECT_EQ(row(report_, "compare_settings", {{"name", "model"}})["b"], "after");
 }

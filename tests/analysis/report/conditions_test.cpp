@@ -116,13 +116,13 @@ TEST_F(ConditionsTest, WhatDisturbedIsNamedWithItsWorstValue) {
   add(second);
   auto said = notices();
   EXPECT_EQ(said["busy_machine"].first,
-            "Other processes took 31.0 % of the processors while it measured on node, in 2 of 2 repeats.");
+            "Other processes took 31.0 % of the processors' time during the measurement on node, in 2 of 2 repeats.");
   EXPECT_THAT(said["busy_machine"].second, HasSubstr("ddpprof doctor"));
   EXPECT_EQ(said["steal_time"].first,
             "The hypervisor gave 4.0 % of the processors' time to other machines on node, in 1 of 2 repeats.");
   EXPECT_EQ(said["frequency_moved"].first,
-            "The processor's frequency fell by 20.0 % while it measured on node, in 1 of 2 repeats.");
-  EXPECT_THAT(said["too_hot"].first, HasSubstr("slowed 3 times"));
+            "The processor's frequency fell by 20.0 % during the measurement on node, in 1 of 2 repeats.");
+  EXPECT_THAT(said["too_hot"].first, HasSubstr("throttled 3 times"));
   EXPECT_THAT(said["quota_throttled"].first, HasSubstr("5.0 % of the processors' time"));
   EXPECT_THAT(said["paging"].first, HasSubstr("5000 pages"));
 }
@@ -142,9 +142,9 @@ TEST_F(ConditionsTest, WorkerCountsAtDifferentFrequenciesAreNotComparedInSilence
   one.frequency_begin_hz = one.frequency_end_hz = 4e9;
   add(one);
   add(two);
-  EXPECT_EQ(
-      notices()["frequencies_differ"].first,
-      "ddp N=1 ran at 4 GHz, ddp N=2 at 3 GHz: part of the difference between them is the processor's frequency.");
+  EXPECT_EQ(notices()["frequencies_differ"].first,
+            "ddp N=1 ran at 4 GHz, ddp N=2 at 3 GHz. Part of the difference between them is due to the processor's "
+            "frequency.");
 }
 
 TEST_F(ConditionsTest, DriftIsMeasuredAndNamed) {
@@ -202,9 +202,9 @@ TEST_F(ConditionsTest, AWeakMeasurementSaysWhy) {
   const auto said = notices()["noisy_median"];
   EXPECT_THAT(said.first, HasSubstr("(60 steps in 1 repeat)"));
   EXPECT_THAT(said.first, HasSubstr("Other processes took 40.0 %"));
-  EXPECT_THAT(said.first, HasSubstr("Neighbouring steps are alike: 60 steps are worth"));
+  EXPECT_THAT(said.first, HasSubstr("Neighbouring steps are correlated: 60 steps are equivalent to"));
   EXPECT_THAT(said.first, Not(HasSubstr("Too few")));
-  EXPECT_THAT(said.second, HasSubstr("End them and measure again"));
+  EXPECT_THAT(said.second, HasSubstr("End these processes and measure again"));
 }
 
 TEST_F(ConditionsTest, FewStepsAndRepeatsThatDifferAreReasonsToo) {

@@ -145,11 +145,13 @@ TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
   EXPECT_NEAR(slow.kept_waiting_s, 0.012, 1e-5);
   EXPECT_NEAR(slow.compute_excess, 0.2, 1e-3);
   EXPECT_LT(slow.last_p, 1e-9);
-  EXPECT_EQ(findings.summary,
-            "Rank 3 (node) makes the others wait: it arrives last in 100 % of 20 collectives, by 12 ms (median); it is "
-            "the last in 20 of 20 steps (p < 0.001), which costs the others 12 % of the step; its compute is 20 % "
-            "longer than the others' median (p < 0.001). The hypervisor gave 3.0 % of the processors' time to other "
-            "machines on node.");
+  EXPECT_EQ(
+      findings.summary,
+      "Rank 3 (node) makes the other ranks wait: it arrives last in 100 % of 20 collectives, by 12 ms (median); it "
+      "is last in 20 of 20 steps (p < 0.001), which costs the other ranks 12 % of the step; its compute is 20 % "
+      "longer than the median of the other ranks (p < 0.001). The hypervisor gave 3.0 % of the processors' time to "
+      "other "
+      "machines on node.");
   const Table table = stragglers_table(times, findings);
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_EQ(table.rows[0][0], Cell(std::int64_t{3}));
@@ -163,7 +165,7 @@ TEST_F(Ranks, NamesNobodyWhereChanceExplainsIt) {
     EXPECT_FALSE(evidence.named()) << evidence.rank;
     EXPECT_GT(evidence.last_p, 0.01) << evidence.rank;
   }
-  EXPECT_TRUE(findings.summary.starts_with("No straggler: the rank that comes last most often")) << findings.summary;
+  EXPECT_TRUE(findings.summary.starts_with("No straggler: the rank that is last most often")) << findings.summary;
   EXPECT_TRUE(stragglers_table(times, findings).rows.empty());
 }
 
@@ -240,14 +242,13 @@ TEST(RanksPaired, SaysOnlyWhatWasShown) {
   const metrics::RankFindings round = find_stragglers(times);
   EXPECT_LT(round.ranks[3].compute_p, metrics::finding_p_most);
   EXPECT_FALSE(round.ranks[3].named());
-  EXPECT_NE(round.summary.find("no rank computes longer than the others by 2 % or more beyond chance."),
+  EXPECT_NE(round.summary.find("no rank's compute is significantly (2 % or more) longer than that of the others."),
             std::string::npos)
       << round.summary;
   for (metrics::RankStep& step : times.steps) step.skew_s = step.rank == 3 ? 0.0 : 0.01;
   const metrics::RankFindings findings = find_stragglers(times);
   EXPECT_TRUE(findings.ranks[3].keeps_waiting);
-  EXPECT_NE(findings.summary.find("its compute is not shown to be longer by 2 % or more, nor its input"),
-            std::string::npos)
+  EXPECT_NE(findings.summary.find("neither its compute (limit: 2 % longer) nor its input"), std::string::npos)
       << findings.summary;
 }
 
@@ -262,13 +263,13 @@ TEST(RanksPaired, SaysWhichRanksAreMissing) {
   EXPECT_EQ(some.missing, std::vector<std::int64_t>{1});
   EXPECT_TRUE(some.ranks[2].computes_longer) << "rank 3 is the third that is here";
   EXPECT_DOUBLE_EQ(some.ranks[2].compute_p, of_four * 3.0 / 4.0) << "three tests";
-  EXPECT_TRUE(some.summary.ends_with(" Rank 1 of 4 recorded no step here, so that it is not compared."))
-      << some.summary;
+  EXPECT_TRUE(some.summary.ends_with(" Rank 1 of 4 recorded no step here and is not compared.")) << some.summary;
   std::erase_if(times.steps, [](const metrics::RankStep& step) { return step.rank != 0; });
   std::erase_if(times.hosts, [](const auto& entry) { return entry.first != 0; });
-  EXPECT_EQ(find_stragglers(times).summary,
-            "Steps of one rank only: there is none to compare it with. Ranks 1, 2 and 3 of 4 recorded no step here, so "
-            "that they are not compared.");
+  EXPECT_EQ(
+      find_stragglers(times).summary,
+      "Only one rank recorded steps, so ranks cannot be compared. Ranks 1, 2 and 3 of 4 recorded no step here and "
+      "are not compared.");
 }
 
 // Rank medians are of the measurement that is looked at; the report has all repeats of a configuration in one.

@@ -320,10 +320,10 @@ TEST(ReportDerived, TheAnswerComesFirstInWords) {
   EXPECT_THAT(out.str(), testing::StartsWith("In short\n"));
   for (const char* sentence :
        {"N = 2 trains 1.60 × as fast as N = 1 (weak efficiency 80.0 %)", "a step takes 125 ms",
-        "Throughput, predicted, is highest at N = 4, the largest looked at. Of those, communication-bound from N = 4 "
-        "on.",
-        "N = 4 takes 200 ms a step (90 %: 150 ms to 300 ms), weak efficiency 50.0 %; what binds is bandwidth.",
-        "Beyond that the interval is wider than 10 ×."})
+        "Throughput, predicted, is highest at N = 4, the largest N in this report. From N = 4 on the job is "
+        "communication-bound.",
+        "N = 4 takes 200 ms per step (90 %: 150 ms to 300 ms), weak efficiency 50.0 %; the binding term is bandwidth.",
+        "For larger N the interval is wider than 10 ×."})
     EXPECT_THAT(out.str(), testing::HasSubstr(sentence));
 }
 
@@ -361,7 +361,7 @@ TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
   EXPECT_EQ(said["oversubscribed"],
             "4 compute threads share 2 cores (2 threads a core): its times include waiting for a core.");
   EXPECT_EQ(said["measurement_partial"], "partial: rank 3 died");
-  EXPECT_EQ(said["incomplete_steps"], "1 measured steps lack a rank's record and are left out.");
+  EXPECT_EQ(said["incomplete_steps"], "1 measured steps were not recorded by every rank and are left out.");
 }
 
 // Three repeats of 40 steps of 100, 101 and 130 ms, ± 1 %. Taken as 120 independent steps the median, 101 ms, would

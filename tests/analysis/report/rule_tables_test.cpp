@@ -127,8 +127,8 @@ TEST(TrainingTimeTable, CountsTheStepOfAnEpochBelowOneBatch) {
   const Table table = training_time_table(options, rows);
   EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), 90 * 0.5);
   EXPECT_EQ(rules_table(options).rows[0][8], Cell(std::int64_t{90}));
-  EXPECT_EQ(table.rows[0][9], Cell("a note of its own; an epoch of 10000 samples is less than one global batch "
-                                   "of 32000: its one step is counted as a whole one"));
+  EXPECT_EQ(table.rows[0][9], Cell("a note of its own; an epoch of 10000 samples is smaller than one global batch "
+                                   "of 32000; its only step is counted as a full step"));
 }
 
 TEST(DurationText, IsInTheUnitsPeopleUse) {

@@ -191,7 +191,7 @@ TEST_F(Skew, ALateRankIsNamedWithHowLongItKeepsTheOthersWaiting) {
   EXPECT_EQ(cell(stragglers, stragglers.rows[0], "rank"), Cell(std::int64_t{1}));
   EXPECT_EQ(cell(stragglers, stragglers.rows[0], "workers"), Cell(std::int64_t{2}));
   EXPECT_THAT(std::get<std::string>(cell(stragglers, stragglers.rows[0], "evidence")),
-              testing::StartsWith("Rank 1 (node) makes the others wait"));
+              testing::StartsWith("Rank 1 (node) makes the other ranks wait"));
   const Table last = table("last_starters");
   ASSERT_EQ(last.rows.size(), 1U);
   EXPECT_EQ(cell(last, last.rows[0], "last_rank"), Cell("1"));
@@ -211,7 +211,7 @@ TEST_F(Skew, WhereNobodyIsNamedItSaysWhy) {
   ASSERT_EQ(last.rows.size(), 1U);
   EXPECT_EQ(cell(last, last.rows[0], "last_rank"), Cell("not known"));
   EXPECT_EQ(cell(last, last.rows[0], "why"),
-            Cell("of 20 the last and another began within their clocks' uncertainties"));
+            Cell("in 20 the last rank and another rank started within the uncertainty of their clocks"));
 }
 
 TEST_F(Skew, WithoutStepsItSaysHowStepsAreMarkedWhateverWasImported) {
@@ -233,7 +233,8 @@ TEST_F(Skew, StartsAreComparedOnRankZerosClockWhereItIsGoodEnough) {
     EXPECT_EQ(cell(last, row, "last_rank"), Cell("0"));
     EXPECT_NEAR(std::get<double>(cell(last, row, "later_s")), 0.004995, 1e-12);
     EXPECT_NEAR(std::get<double>(cell(last, row, "uncertainty_s")), 20e-6, 1e-15);
-    EXPECT_EQ(cell(last, row, "why"), Cell("of 1 the last and another began within their clocks' uncertainties"));
+    EXPECT_EQ(cell(last, row, "why"),
+              Cell("in 1 the last rank and another rank started within the uncertainty of their clocks"));
   }
 }
 

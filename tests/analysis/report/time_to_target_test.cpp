@@ -197,7 +197,7 @@ TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
   const Table none = time_to_target_table(options_of(), losses, questions, 7.5);
   EXPECT_EQ(words(none.rows.at(2)[basis]), "not known");
   EXPECT_EQ(none.rows.at(2)[steps_low], Cell());
-  EXPECT_TRUE(words(none.rows.at(2)[note]).ends_with("ask for a lower loss")) << words(none.rows.at(2)[note]);
+  EXPECT_TRUE(words(none.rows.at(2)[note]).ends_with("give a lower loss")) << words(none.rows.at(2)[note]);
 }
 
 // Steps 40 and 41 are the copy's warm-up: they go on from 39 and would be the lowest.

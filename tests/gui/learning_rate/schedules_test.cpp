@@ -205,7 +205,7 @@ TEST_F(Times, AreTheStepsTimesThePredictedStep) {
   const auto doubled = times(inputs);
   EXPECT_GT(doubled[1].step_s, rows[1].step_s);
   EXPECT_NEAR(doubled[1].throughput, 8 * 64 / doubled[1].step_s, 1e-6);
-  EXPECT_EQ(doubled[1].note, "for 64 samples a worker and step; measured: 32");
+  EXPECT_EQ(doubled[1].note, "for 64 samples per worker and step; measured: 32");
 }
 
 TEST_F(Times, AreTheTablesOfTheSameN) {

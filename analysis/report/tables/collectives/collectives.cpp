@@ -19,14 +19,13 @@ namespace ddpprof::report {
 Table collectives_table(const Source& source) {
   Table table = table_of_configurations(
       "collectives", "Collectives in measured steps",
-      "Matched over the ranks by (communicator, sequence number); means over the ranks, then medians over the "
-      "collectives. Transfer = the shortest duration over the ranks; skew = duration − transfer; algbw = bytes / "
-      "transfer; busbw = algbw · 2(N−1)/N for all_reduce. Wait for launch: last gradient ready → handed to the "
-      "backend; "
-      "queue: → the backend's thread or kernel starts. local: at N = 1 nothing is transferred, so there is no "
-      "bandwidth.");
+      "Collectives of different ranks are matched by (communicator, sequence number). Values are means over the ranks, "
+      "then medians over the collectives. Transfer = shortest duration over the ranks. Skew = duration − transfer. "
+      "Algbw = bytes / transfer. Busbw = algbw · 2(N−1)/N for all_reduce. Wait for launch: from the last gradient "
+      "being ready to the hand-over to the backend. Queue: from there until the backend's thread or kernel starts. "
+      "Local: with N = 1 nothing is transferred, so the bandwidth is empty.");
   table.empty =
-      "No collective was recorded inside a measured step: there is none at N = 1 without DDP, and none in dp.";
+      "No collective was recorded inside a measured step. DataParallel (dp) and N = 1 without DDP have no collectives.";
   table.key_columns += 3;
   append(table, {text("op", "op", true), count("bucket", "bucket"), count("bytes", "size", "bytes")});
   const bool chosen =

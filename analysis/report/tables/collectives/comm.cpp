@@ -15,11 +15,10 @@ Table comm_table(const Source& source) {
   table.name = "comm";
   table.title = "All-reduce by size";
   table.note =
-      "Time: the slowest rank's of each iteration, then the median over the iterations with its 95 % interval. algbw = "
-      "size / time; busbw = algbw · 2(N−1)/N for all_reduce, as nccl-tests defines them (GB/s = 1e9 bytes/s). local: "
-      "at "
-      "N = 1 nothing leaves the rank.";
-  table.empty = "No bench-comm measurement in this file. Make one with: ddpprof bench-comm";
+      "Time: the slowest rank of each iteration, then the median over the iterations with its 95 % interval. Algbw = "
+      "size / time. Busbw = algbw · 2(N−1)/N for all_reduce, as in nccl-tests (GB/s = 1e9 bytes/s). Local: with N = 1 "
+      "no data leaves the rank.";
+  table.empty = "No bench-comm measurement in this file. Measure with: ddpprof bench-comm";
   table.columns = {text("op", "op", true),
                    text("backend", "backend", true),
                    text("device", "device", true),

@@ -60,18 +60,18 @@ std::string nothing_in_common(const Source& a, const Source& b) {
   const bool in_a = sweeps_alone(a), in_b = sweeps_alone(b);
   if (in_a || in_b) {
     return fmt::format(
-        "{} sweeps of collectives alone (ddpprof bench-comm), and only steps are compared: read each sweep with "
-        "ddpprof report --report comm.",
-        in_a && in_b ? "both hold"
-        : in_a       ? "A holds"
-                     : "B holds");
+        "Cannot compare: {} only sweeps of collectives (ddpprof bench-comm), and only steps are compared. Show each "
+        "sweep with: ddpprof report FILE.db --report comm",
+        in_a && in_b ? "both files contain"
+        : in_a       ? "A contains"
+                     : "B contains");
   }
   if (imports_alone(a) && imports_alone(b)) {
-    return "No import of one file is like one of the other in strategy, N, batch and accumulation, with steps in both "
-           "or in neither: there is nothing to compare. What each holds: ddpprof report FILE.db --report imported.";
+    return "Cannot compare: no import of one file matches an import of the other in strategy, N, batch, accumulation "
+           "and the presence of steps. Show the contents of each file with: ddpprof report FILE.db --report imported";
   }
-  return "No configuration (model, strategy, N, batch) was measured in both files: there is nothing to compare. "
-         "Measure one of them again with the other's scenario.";
+  return "Cannot compare: no configuration (model, strategy, N, batch) was measured in both files. Measure one of them "
+         "again with the scenario of the other.";
 }
 
 }  // namespace
@@ -122,17 +122,18 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
     if (const std::string text = kernels_sentence(kernels, pair); !text.empty())
       table.rows.push_back({different, pair.about, "on the devices: " + text});
     if (!pair.has_steps())
-      table.rows.push_back({cannot_tell, pair.about,
-                            "neither trace has steps: of whole traces compare_kernels says what the devices ran"});
+      table.rows.push_back(
+          {cannot_tell, pair.about,
+           "neither trace has steps; the table compare_kernels compares what the devices ran in the whole traces"});
     if (!pair.despite.empty()) table.rows.push_back({"note", pair.about, pair.despite});
   }
   if (!same.empty())
-    table.rows.push_back({no_difference, listed(same), "the step takes as long in B as in A, within ± 10 %"});
+    table.rows.push_back({no_difference, listed(same), "the step takes the same time in B as in A, within ± 10 %"});
   if (paired.both.empty()) table.rows.push_back({cannot_tell, "", table.empty});
   if (!paired.only_a.empty() || !paired.only_b.empty()) {
     table.rows.push_back({"only in one", "",
-                          fmt::format("{} configuration(s) in A alone, {} in B alone: not compared",
-                                      paired.only_a.size(), paired.only_b.size())});
+                          fmt::format("{} configuration(s) only in A, {} only in B: not compared", paired.only_a.size(),
+                                      paired.only_b.size())});
   }
   return table;
 }

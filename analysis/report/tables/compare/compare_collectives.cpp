@@ -156,14 +156,14 @@ Table compare_collectives_table(const Source& a, const Source& b, const Paired& 
   table.name = "compare_collectives";
   table.title = "Collectives by size";
   table.note =
-      "Matched by operation and bytes; an empty size was not recorded, and all such are together. A, B: sum of their "
-      "durations in a step of one rank, those in flight together counted each, waiting for slower ranks included; "
-      "medians over the measured steps; means where most steps of a file have none of it. Calls: of one rank a step. "
-      "Duration, transfer (the shortest over the ranks) "
-      "and skew (the rest): means over calls and ranks; the last two of collectives that all ranks recorded. Verdicts "
-      "as in \"Where the time differs\"; of 3 to 5 steps the interval is Student's. Sorted by the means' "
-      "difference as a part of A's step, whichever way it goes.";
-  table.empty = "No collective in a measured step of a configuration that both files measured.";
+      "Collectives are matched by operation and bytes; collectives without a recorded size form one group. A, B: sum "
+      "of durations per step and rank, including waits for slower ranks; simultaneous collectives are counted "
+      "separately. The value is the median over the measured steps, or the mean if most steps of a file have no such "
+      "collective. Calls: per rank and step. Duration, transfer (shortest duration over the ranks) and skew (duration "
+      "− transfer) are means over calls and ranks; transfer and skew only for collectives that all ranks recorded. "
+      "Verdicts as in \"Where the time differs\"; with 3 to 5 steps the interval is Student's. Sorted by |difference "
+      "of the means| / A's step.";
+  table.empty = "No collective was recorded in a measured step of a configuration that both files have.";
   table.columns = configuration_columns();
   for (Column& column : table.columns) column.hide_constant = true;  // one configuration, mostly
   for (Column& column : std::vector<Column>{text("op", "op"), count("bytes", "size", "bytes")})

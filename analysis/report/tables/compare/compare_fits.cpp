@@ -143,8 +143,8 @@ Table compare_parameters_table(const Source& a, const Source& b) {
   table.name = "compare_parameters";
   table.title = "Parameters of the fits";
   table.note =
-      "Different: the difference is more than 1.96 of its own standard errors, the two taken as independent. An "
-      "assumed value and one at its bound are no measurement, and models of other forms have other parameters.";
+      "Different: the difference exceeds 1.96 of its standard errors, with independent errors in A and B. Assumed "
+      "values, values at a bound and parameters of models with different forms are not compared.";
   table.empty = "No fitted model in either file.";
   table.columns = {text("fit", "fit"),
                    text("strategy", "strategy"),

@@ -23,7 +23,7 @@ void judge(Difference& d, const std::string& one_repeat) {
   const double widest = 1.0 + run_to_run;
   if (ratio.achieved_confidence < metrics::confidence) {
     d.verdict = cannot_tell;
-    d.why = fmt::format("too few steps: the interval covers {} only; measure at least 6",
+    d.why = fmt::format("too few steps: the interval covers only {}; measure at least 6 steps",
                         units::percent(ratio.achieved_confidence));
   } else if (ratio.low > 1.0 || ratio.high < 1.0) {
     const bool beyond = ratio.low > widest || ratio.high < 1.0 / widest;
@@ -43,13 +43,13 @@ void judge(Difference& d, const std::string& one_repeat) {
 // Some steps have nothing of it: no ratio, so the interval of B − A. What repeats of one file differ by cannot be said
 // as a part of it, so one repeat never shows a difference.
 void judge_difference(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
-  d.why = fmt::format("some steps have none of it, so no ratio: B − A is from {} to {}", signed_time(b_less_a.low),
-                      signed_time(b_less_a.high));
+  d.why = fmt::format("its time is 0 in some steps, so there is no ratio: B − A is between {} and {}",
+                      signed_time(b_less_a.low), signed_time(b_less_a.high));
   const double negligible_s = negligible_of_step * d.pair->step_a_s;
   const bool apart = b_less_a.low > 0.0 || b_less_a.high < 0.0;
   d.verdict = cannot_tell;
   if (b_less_a.achieved_confidence < metrics::confidence) {
-    d.why += fmt::format("; too few steps: the interval covers {} only; measure at least 6",
+    d.why += fmt::format("; too few steps: the interval covers only {}; measure at least 6 steps",
                          units::percent(b_less_a.achieved_confidence));
   } else if (apart && one_repeat.empty()) {
     d.verdict = different;
@@ -64,12 +64,12 @@ void judge_difference(Difference& d, const stats::Interval& b_less_a, const std:
 
 // Means have a size, so that of one repeat each the interval must leave out what two runs may differ by.
 void judge_means(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
-  d.why = fmt::format("most steps have none of it, so means: B − A is from {} to {}", signed_time(b_less_a.low),
-                      signed_time(b_less_a.high));
+  d.why = fmt::format("its time is 0 in most steps, so means are compared: B − A is between {} and {}",
+                      signed_time(b_less_a.low), signed_time(b_less_a.high));
   const double negligible_s = negligible_of_step * d.pair->step_a_s;
   d.verdict = cannot_tell;
   if (b_less_a.achieved_confidence < metrics::confidence) {
-    d.why += fmt::format("; too few steps: the interval covers {} only; measure at least 6",
+    d.why += fmt::format("; too few steps: the interval covers only {}; measure at least 6 steps",
                          units::percent(b_less_a.achieved_confidence));
   } else if (b_less_a.low > 0.0 || b_less_a.high < 0.0) {
     const bool beyond =

@@ -12,19 +12,18 @@ Table compare_kernels_table(const std::vector<KernelDifference>& all) {
   table.name = "compare_kernels";
   table.title = "What the devices ran";
   table.note = fmt::format(
-      "Kernels by name without template and function arguments, and by grid and block; copies by kind and bytes. A, B: "
-      "sum of their durations in a step of one rank, medians over the measured steps; means where most steps of a file "
-      "have none of it; an event counts to the step in which it begins. Calls: of one rank a step. Sorted by the "
-      "means' difference as a part of A's step, whichever way it goes. "
-      "Verdicts as in \"Where the time differs\"; of 3 to 5 steps the interval is Student's. Only in one file: "
-      "different where every one of at least 3 steps has it. renamed?: of equal shape and calls exactly one is gone "
-      "and one is new; other shape?: of equal name and calls. Below {} % of A's step in both files: one row. Names "
-      "with more than {} shapes: all of them together. Of traces without devices: the host's operations, without "
-      "what the ones inside of them take.",
+      "Kernels are grouped by name (without template and function arguments), grid and block; copies by kind and "
+      "bytes. A, B: sum of durations per step and rank, as the median over the measured steps, or as the mean if most "
+      "steps of a file do not have it. An event belongs to the step in which it begins. Calls: per rank and step. "
+      "Sorted by |difference of the means| / A's step. Verdicts as in \"Where the time differs\"; with 3 to 5 steps "
+      "the interval is Student's. Only in one file: different if each of at least 3 steps has it. Renamed?: exactly "
+      "one kernel disappeared and one appeared with equal shape and calls. Other shape?: the same with equal name and "
+      "calls. Kernels below {} % of A's step in both files share one row. Names with more than {} shapes have one row "
+      "for all shapes. For traces without devices: operations of the host, without nested operations.",
       100.0 * shown_kernel_of_step, metrics::shapes_most);
   table.empty =
-      "No kernel, copy or operation of a configuration that both files measured: imports have them, and runs on GPUs "
-      "whose scenario keeps raw events.";
+      "No kernel, copy or operation was recorded for a configuration that both files have. Imports record them, and so "
+      "do runs on GPUs if the scenario keeps raw events (output.raw).";
   table.columns = configuration_columns();
   for (Column& column : table.columns) column.hide_constant = true;  // one configuration, mostly
   for (Column& column : std::vector<Column>{text("kind", "kind"), text("name", "name"), text("shape", "shape")})

@@ -216,11 +216,10 @@ std::vector<metrics::Workload> work_of(const Source& file,
 bool recorded(const metrics::Workload& workload) { return !workload.all.empty(); }
 
 std::string why_totals(const Pair& pair, const metrics::Workload& a, const metrics::Workload& b) {
-  if (!pair.has_steps())
-    return "totals of the whole traces: no step was found in either, so nothing shows their spread";
+  if (!pair.has_steps()) return "totals of the whole traces: neither has steps, so the spread is unknown";
   const char* where = !recorded(a) && !recorded(b) ? "both files" : recorded(a) ? "B" : "A";
-  return fmt::format(
-      "totals of the whole trace over its steps: no single event was kept in {}; import without --no-raw", where);
+  return fmt::format("totals of the whole trace / its steps, because {} has no single events; import without --no-raw",
+                     where);
 }
 
 }  // namespace

@@ -36,20 +36,19 @@ std::string despite(const metrics::Configuration& a, const metrics::Configuratio
   std::string text;
   if (a.model != b.model) {
     text = fmt::format(
-        "A's model is called {} and B's {}: imports are called as their files are, or as --model says, and compared "
-        "by strategy and N; ",
+        "A's model is named {} and B's {} (imports are named after their files or by --model, and are compared by "
+        "strategy and N); ",
         a.model, b.model);
     if (a.parameter_count > 0 && a.parameter_count == b.parameter_count)
       text += fmt::format("both have {} parameters", a.parameter_count);
     else if (a.parameter_count > 0 && b.parameter_count > 0)
-      text +=
-          fmt::format("A has {} parameters and B {}: these may be other models", a.parameter_count, b.parameter_count);
+      text += fmt::format("A has {} parameters and B {}: the models may differ", a.parameter_count, b.parameter_count);
     else
-      text += "how many parameters they have is not known of both";
+      text += "the number of parameters is not known for both";
   }
   if (a.batch_per_worker != b.batch_per_worker)
-    text += fmt::format("{}{} does not say how many samples a step trains on: they may be other workloads",
-                        text.empty() ? "" : "; ", a.batch_per_worker == 0 ? "A" : "B");
+    text += fmt::format("{}{} has no number of samples per step: the workloads may differ", text.empty() ? "" : "; ",
+                        a.batch_per_worker == 0 ? "A" : "B");
   return text;
 }
 

@@ -41,7 +41,7 @@ inline constexpr double run_to_run = 0.10;
 inline constexpr double negligible_of_step = 0.01;
 
 // Why nothing of it could be judged.
-inline constexpr const char* took_no_time = "it took no time in any step of either file, as far as the clock shows";
+inline constexpr const char* took_no_time = "its time is 0 in every step of both files";
 
 struct KernelDifference;
 

@@ -141,7 +141,7 @@ void add_climate(Rows& rows, const Climate& a, const Climate& b, const std::stri
   if (apart(a.others, b.others, metrics::others_share_most))
     rows.add("conditions", "other processes' share", units::percent(*a.others), units::percent(*b.others), about);
   if (apart(a.steal, b.steal, metrics::steal_share_most))
-    rows.add("conditions", "stolen by the hypervisor", units::percent(*a.steal), units::percent(*b.steal), about);
+    rows.add("conditions", "steal time of the hypervisor", units::percent(*a.steal), units::percent(*b.steal), about);
   if (a.frequency_hz && b.frequency_hz &&
       std::abs(*b.frequency_hz - *a.frequency_hz) > metrics::frequency_change_most * *a.frequency_hz)
     rows.add("conditions", "processor frequency", units::format_quantity(*a.frequency_hz, "Hz"),
@@ -213,9 +213,9 @@ Table compare_settings_table(const Source& a, const Source& b, const Paired& pai
   table.name = "compare_settings";
   table.title = "What differs between the runs";
   table.note =
-      "Conditions are named where they differ by more than what ddpprof report --report conditions calls a "
-      "disturbance.";
-  table.empty = "Nothing recorded differs: versions, options, scenario, machine and conditions are alike.";
+      "Conditions are listed if they differ by more than the limit from which ddpprof report --report conditions "
+      "reports a disturbance.";
+  table.empty = "No recorded setting differs: versions, options, scenario, machine and conditions are alike.";
   table.columns = {text("area", "area"), text("name", "what"), prose("a", "A"), prose("b", "B"),
                    prose("about", "where")};
   table.key_columns = 2;
@@ -247,8 +247,8 @@ Table compare_notices_table(const Source& a, const Source& b) {
   Table table = in_a;
   table.name = "compare_notices";
   table.title = "Diagnostics of each";
-  table.note = "What one file alone warns of comes first.";
-  table.empty = "Nothing was lost, refused or doubtful in either file.";
+  table.note = "Warnings that only one file has come first.";
+  table.empty = "Neither file has a warning or an error.";
   table.columns.insert(table.columns.begin(), text("file", "file"));
   ++table.key_columns;
   table.rows.clear();

@@ -81,13 +81,12 @@ std::vector<Difference> differences(const Paired& paired, const std::function<bo
 Table compare_time_table(const std::vector<Difference>& all) {
   Table table = pair_table("compare_time", "Where the time differs");
   table.note = fmt::format(
-      "Medians over measured steps, as in the step and time tables. The interval of B / A is one of {} %: repeats and "
-      "steps are resampled, and few repeats make it wider. Different: the interval leaves out 1, and where a file has "
-      "one repeat it leaves out all of ± {} %, by which two runs may differ. No difference shown: it holds 1 and stays "
-      "within ± {} %. Where some steps have none of it there is no ratio: the interval of B − A leaves out 0, with two "
-      "repeats or more in both files; or it holds 0 and stays within ± {} % of A's step. Sorted by verdict, then by "
-      "the "
-      "difference's part of A's step.",
+      "Medians over measured steps, as in the step and time tables. B / A has a {} % interval; repeats and steps are "
+      "resampled, and few repeats make it wider. Different: the interval excludes 1; if a file has only one repeat, it "
+      "excludes the whole range ± {} %, by which two runs may differ. No difference shown: the interval includes 1 and "
+      "lies within ± {} %. If some steps have a time of 0, there is no ratio, and the interval of B − A is used. "
+      "Different: it excludes 0, and both files have two or more repeats. No difference shown: it includes 0 and lies "
+      "within ± {} % of A's step. Sorted by verdict, then by difference / A's step.",
       100.0 * metrics::confidence, 100.0 * run_to_run, 100.0 * run_to_run, 100.0 * negligible_of_step);
   table.columns.push_back(text("what", "what"));
   ++table.key_columns;
@@ -124,7 +123,7 @@ Table compare_throughput_table(const std::vector<Difference>& all) {
     const double samples_a = median_samples(*d.pair->a), samples_b = median_samples(*d.pair->b);
     if (samples_a <= 0 || samples_b <= 0) {  // of imports that do not say their batch
       add(row, {cannot_tell, where_positive(samples_a / d.a_s), where_positive(samples_b / d.b_s), Cell(), Cell(),
-                Cell(), "how many samples a step trains on is not recorded; import with --batch-per-worker"});
+                Cell(), "the number of samples per step is not recorded; import with --batch-per-worker"});
       table.rows.push_back(std::move(row));
       continue;
     }
@@ -143,7 +142,7 @@ Table compare_throughput_table(const std::vector<Difference>& all) {
 
 Table only_in_one_table(const Paired& paired) {
   Table table = pair_table("only_in_one", "Measured in one file alone");
-  table.empty = "Nothing: both files measured the same configurations.";
+  table.empty = "Both files measured the same configurations.";
   table.columns.insert(table.columns.begin(), text("file", "file"));
   ++table.key_columns;
   table.columns.push_back(count("steps", "steps", "steps"));

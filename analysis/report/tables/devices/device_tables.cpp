@@ -51,10 +51,11 @@ Table device_time_table(const Source& source) {
   table.name = "device_time";
   table.title = "Devices by annotated step";
   table.note =
-      "By union and intersection of intervals. Communication: kernels of NCCL and RCCL, waiting for slower ranks "
-      "included; compute: all other kernels; copies: memcpy and memset. Overlapped share = overlapped / communication "
-      "(HTA's rule). A window is the host's annotation, as HTA takes it, and all: first to last device event. The step "
-      "times of other reports are the device's, from the end of one step's work to the end of the next one's.";
+      "Times are unions and intersections of intervals. Communication: kernels of NCCL and RCCL, including waiting for "
+      "slower ranks. Compute: all other kernels. Copies: memcpy and memset. Overlapped share = overlapped / "
+      "communication (as in HTA). A window is an annotation of the host, as in HTA; the window “all” is from the first "
+      "to the last device event. Other reports use the step of the device: from the end of one step's work to the end "
+      "of the next step's work.";
   table.empty = no_device_events;
   table.columns = window_columns();
   table.key_columns = window_key_columns;
@@ -81,9 +82,9 @@ Table kernels_table(const Source& source) {
   table.name = "kernels";
   table.title = "Kernels, copies and sets by name";
   table.note = fmt::format(
-      "Total: sum of durations over all ranks, simultaneous ones counted each. Share: of all of them. Names that take "
-      "less than {:.1f} % share the last row of their measurement. Names without template and function arguments; the "
-      "table kernel_summary has them whole.",
+      "Total: sum of durations over all ranks; simultaneous kernels are counted separately. Share: of the sum over all "
+      "kernels. Names below {:.1f} % are combined in the last row of their measurement. Names are shown without "
+      "template and function arguments; the database table kernel_summary has the full names.",
       100.0 * shown_share);
   table.empty = no_device_events;
   table.columns = {text("model", "model", true),

@@ -20,6 +20,6 @@ inline constexpr std::size_t window_name_column = 3;
 Row window_cells(const metrics::DeviceWindow&);  // all but the span
 
 inline constexpr const char* no_device_events =
-    "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
+    "This file has no imported trace with device events. Import one with: ddpprof import TRACE --out FILE.db";
 
 }  // namespace ddpprof::report

@@ -11,11 +11,11 @@ Table hta_table(const Source& source) {
   table.name = "device_time_hta";
   table.title = "Devices by annotated step, by HTA's rule";
   table.note =
-      "As Holistic Trace Analysis reckons: microseconds of double precision as read from the trace, compute with what "
-      "overlaps it, non-compute = busy − compute, overlap share = overlapped / communication. HTA itself rounds to "
-      "whole microseconds and leaves out the last step.";
+      "Calculated as in Holistic Trace Analysis (HTA): microseconds in double precision as read from the trace; "
+      "compute includes overlapped communication; non-compute = busy − compute; overlapped share = overlapped / "
+      "communication. HTA itself rounds to whole microseconds and leaves out the last step.";
   table.empty =
-      "No single device events in this file: import the trace without --no-raw. A run of ddpprof's own has no "
+      "This file has no single device events. Import the trace without --no-raw. Measurements of ddpprof run have no "
       "annotations of a profiler.";
   table.columns = window_columns();
   table.key_columns = window_key_columns;
@@ -37,9 +37,9 @@ Table tensorboard_table(const Source& source) {
   table.name = "device_time_tensorboard";
   table.title = "Devices by annotated step, by the TensorBoard plugin's rule";
   table.note =
-      "The distributed view's definitions: computation = kernels − overlap, communication = collectives − overlap, "
-      "other = the rest of the step. By union and intersection of intervals; the plugin itself takes NCCL's "
-      "kernels for computation where they do not carry their annotation's id, and then reports other figures.";
+      "Definitions of the plugin's distributed view: computation = kernels − overlap, communication = collectives − "
+      "overlap, other = rest of the step. Times are unions and intersections of intervals. The plugin itself counts "
+      "NCCL kernels as computation if they do not have the id of their annotation, and its figures then differ.";
   table.empty = no_device_events;
   table.columns = window_columns();
   table.key_columns = window_key_columns;

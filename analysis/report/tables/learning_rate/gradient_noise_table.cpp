@@ -14,25 +14,27 @@ std::string note_of(const metrics::MeasuredNoise& noise) {
   std::string note;
   const auto add = [&](const std::string& text) { note += (note.empty() ? "" : "; ") + text; };
   if (!noise.band)
-    add(fmt::format("no band: {} steps are too few for how much they resemble each other; take more, or more often",
+    add(
+        fmt::format("no interval: {} steps are too few because neighbouring steps are correlated; measure more steps, "
+                    "or record norms more often",
                     noise.steps.size()));
   else if (!std::isfinite(noise.band->noise_scale_samples.mid))
-    add("the gradient itself cannot be told from 0 over these steps: a lower end is all there is");
+    add("only a lower limit: over these steps the gradient is not distinguishable from 0");
   else if (!std::isfinite(noise.band->noise_scale_samples.high))
-    add("no upper end: the gradient cannot be told from 0 surely enough");
+    add("no upper limit: the gradient is not significantly different from 0");
   if (noise.band && noise.band->steps < metrics::steps_for_nominal_coverage)
-    add(fmt::format("fewer than {} steps: where neighbours resemble each other the interval is too narrow",
+    add(fmt::format("fewer than {} steps: the interval is too narrow if neighbouring steps are correlated",
                     metrics::steps_for_nominal_coverage));
   // E[g_i . g_j] of two batches from one shuffled data set of n is |G|^2 - tr(Sigma) / n.
   if (noise.band && noise.data_samples > 0) {
     const auto n = static_cast<double>(noise.data_samples);
     const double shown = noise.band->noise_scale_samples.mid;
     if (shown > n / 4.0)
-      add(fmt::format("where samples are drawn without replacement, of {} a noise scale of {:.3g} shows as this", n,
+      add(fmt::format("if samples are drawn without replacement from {}, a noise scale of {:.3g} gives this value", n,
                       std::isfinite(shown) ? shown * n / (shown + n) : n));
   }
   if (noise.incomplete > 0)
-    add(fmt::format("{} steps left out, in which a rank's norms are missing", noise.incomplete));
+    add(fmt::format("{} steps are left out because norms of a rank are missing", noise.incomplete));
   return note;
 }
 
@@ -43,13 +45,13 @@ Table gradient_noise_table(std::span<const metrics::MeasuredNoise> all) {
   table.name = "gradient_noise";
   table.title = "Gradient noise scale, measured";
   table.note = fmt::format(
-      "φ = tr(Σ) / |G|² in samples, from the squared norms of the gradient before and after the all-reduce in the "
-      "measured steps that took them (McCandlish et al. 2018, appendix A.1); with one worker, of its first micro-batch "
-      "and of the whole step. Mean over these steps with a {:.0f} % interval (Fieller's, over blocks of neighbouring "
-      "steps); moving average: what the last 100 or so say. Cost: of the time of all measured steps. The noise scale "
-      "grows as training goes on: what was measured is of these steps.",
+      "φ = tr(Σ) / |G|² in samples, from the squared norms of the gradient before and after the all-reduce (McCandlish "
+      "et al. 2018, appendix A.1). With one worker: from the norms of the first micro-batch and of the whole step. The "
+      "value is the mean over the measured steps with recorded norms, with a {:.0f} % interval (Fieller, over blocks "
+      "of neighbouring steps). Moving average: over about the last 100 steps. Cost: share of the time of all measured "
+      "steps. The noise scale grows during training, so the value is valid for these steps only.",
       100.0 * metrics::noise_confidence);
-  table.empty = fmt::format("No gradient norms in this file. Measure them: {}", metrics::measure_noise_command);
+  table.empty = fmt::format("This file has no gradient norms. Measure them with: {}", metrics::measure_noise_command);
   table.columns = {count("workers", "N", "workers"),
                    count("repeat", "repeat"),
                    text("model", "model", true),

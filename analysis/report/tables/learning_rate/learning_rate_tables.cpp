@@ -10,9 +10,9 @@
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -24,7 +24,7 @@ std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t wo
   const std::int64_t batch = learning_rate::global_batch(workers, options.samples_per_worker);
   if (options.samples >= batch) return "";
   return fmt::format(
-      "an epoch of {} samples is less than one global batch of {}: its one step is counted as a whole one",
+      "an epoch of {} samples is smaller than one global batch of {}; its only step is counted as a full step",
       options.samples, batch);
 }
 
@@ -59,12 +59,10 @@ Table rules_table(const fit::LearningRateOptions& options) {
   table.name = "learning_rate_rules";
   table.title = "Learning rate by rule";
   table.note =
-      "κ = global batch / base batch. Linear: κ · base (Goyal et al. 2017); square root: √κ · base (Krizhevsky 2014 "
-      "for "
-      "SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ, which ends where κ (1 − β₁) reaches "
-      "1: no rate from there on). "
-      "Unscaled: the base rate at every N. Warm-up and training: the linear rule's steps.";
-  table.empty = "No worker counts. Give some, e.g. 8,16,64.";
+      "κ = global batch / base batch. Linear: κ · base (Goyal et al. 2017). Square root: √κ · base (Krizhevsky 2014 "
+      "for SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ; not defined from κ (1 − β₁) = 1 "
+      "on). Unscaled: the base rate at every N. Warm-up and training: steps of the linear rule.";
+  table.empty = "No worker counts given. Give at least one, for example 8,16,64.";
   table.columns = {
       count("workers", "N", "workers"), count("global_batch_samples", "global batch", "samples"),
       quantity("kappa", "κ", ""), digits(quantity("linear_lr", "linear", ""), 4),
@@ -110,18 +108,19 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.name = "training_time";
   table.title = "Time of the training";
   table.note = fmt::format(
-      "{} epochs of {} samples, in predicted median steps with the prediction's interval; steps that stand out from "
-      "the median come on top; {}. {}. How many steps a target takes at a larger batch depends on the gradient's "
-      "noise, {}; the table of the time to a target loss bounds it where losses were recorded.",
+      "Time of {} epochs of {} samples = number of steps × predicted median step, with the interval of the prediction. "
+      "Steps that are slower than the median add to it. Epochs: {}. {}. The number of steps to a target loss at a "
+      "larger batch depends on the gradient noise, {}. If losses were recorded, the table of the time to a target loss "
+      "gives bounds for it.",
       options.epochs, options.samples,
-      options.applied ? "batches go on from one epoch into the next, as the worker's do"
-                      : "an epoch's last batch counts as a whole one",
+      options.applied ? "batches continue across epochs, as in the worker"
+                      : "the last batch of an epoch counts as a full batch",
       by_adascale(options)
-          ? "AdaScale's training, by one gain throughout, that of the noise scale: the steps that the schedules have"
-          : "The same number of epochs at every N: the steps that the rates by rule have",
-      options.noise_scale_samples ? "which the table of the same result takes into account"
-                                  : "which is not known here");
-  table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";
+          ? "Steps: AdaScale's, as in the schedules, with one constant gain, which follows from the noise scale"
+          : "Steps: the same number of epochs at every N, as in the table of learning rates by rule",
+      options.noise_scale_samples ? "which the table of the cost of the same result includes"
+                                  : "which is unknown here");
+  table.empty = "Cannot give a training time: there is no prediction. Measure steps with: ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
                    quantity("throughput_samples_per_s", "throughput", "samples/s"),

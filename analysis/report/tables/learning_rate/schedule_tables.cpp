@@ -6,8 +6,8 @@
 
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -16,7 +16,7 @@ using learning_rate::Decay;
 using learning_rate::DecayKind;
 using learning_rate::Schedule;
 
-constexpr const char* no_workers = "No worker counts. Give some, e.g. 8,16,64.";
+constexpr const char* no_workers = "No worker counts given. Give at least one, for example 8,16,64.";
 
 std::set<std::int64_t> workers_of(const fit::LearningRateOptions& options) {
   return {options.workers.begin(), options.workers.end()};
@@ -57,10 +57,11 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
   table.name = "learning_rate_schedules";
   table.title = "Schedules by rule";
   table.note = fmt::format(
-      "Decay after the warm-up: {}. Linear and LARS: κ · base (Goyal et al. 2017; You et al. 2017, over layerwise "
-      "rates); square root and LAMB: √κ · base (Malladi et al. 2022; You et al. 2020, over layerwise rates, warmed up "
-      "from 0 in as many steps at every batch); AdaScale: its gain, of the noise scale itself, · base, in 1 / gain of "
-      "the base batch's steps (Johnson et al. 2020). The quarters are of each rule's own training.",
+      "Decay after the warm-up: {}. Linear and LARS: κ · base (Goyal et al. 2017; You et al. 2017, with layerwise "
+      "rates). Square root and LAMB: √κ · base (Malladi et al. 2022; You et al. 2020, with layerwise rates; warm-up "
+      "from 0 with the same number of steps at every batch). AdaScale: gain · base, in 1 / gain of the base batch's "
+      "steps, with the gain that follows from the noise scale (Johnson et al. 2020). Quarters are quarters of each "
+      "rule's own training.",
       decay_text(options.decay));
   table.empty = no_workers;
   table.columns = {count("workers", "N", "workers"),
@@ -118,17 +119,16 @@ Table large_batches_table(const fit::LearningRateOptions& options, const stats::
   table.name = "large_batches";
   table.title = "What a larger batch is worth";
   table.note = fmt::format(
-      "Noise scale {} ({} to {}) samples; critical batch {} to {} times that, as measured trainings took it, give or "
-      "take a tenth. Gain: steps at "
-      "the base batch of {} that one step replaces (Johnson et al. 2020); efficiency: gain / κ, a sample's worth (Qiao "
-      "et al. 2021); steps: to the same target, beside the base batch's (McCandlish et al. 2018). Linear rule: amber "
-      "from an efficiency of {} down, where its rate is {} times what the gain allows, red from {} down, {} times. "
-      "Green up to N = {}, amber up to N = {}.{} All for one noise scale throughout, which in a training grows.",
+      "Noise scale: {} ({} to {}) samples. Critical batch: {} to {} times the noise scale, as found in measured "
+      "trainings, within 10 %. Gain: steps at the base batch of {} that one step replaces (Johnson et al. 2020). "
+      "Efficiency = gain / κ, the value of one sample (Qiao et al. 2021). Steps: to the same target, relative to the "
+      "base batch (McCandlish et al. 2018). Linear rule: amber at an efficiency of {} or less, where its rate is {} "
+      "times the rate that the gain allows; red at {} or less ({} times). Green up to N = {}, amber up to N = {}.{} "
+      "The noise scale is assumed to be constant; in a training it grows.",
       number(noise_scale_samples.mid), number(noise_scale_samples.low), number(noise_scale_samples.high),
       number(least_critical_share), number(most_critical_share), number(base_batch), number(amber_efficiency),
       number(1.0 / amber_efficiency), number(red_efficiency), number(1.0 / red_efficiency), limit(amber_efficiency),
-      limit(red_efficiency),
-      options.adaptive_optimizer ? " The lights are of SGD, and say nothing of Adam's rate." : "");
+      limit(red_efficiency), options.adaptive_optimizer ? " The ratings apply to SGD, not to Adam." : "");
   table.empty = no_workers;
   table.columns = {count("workers", "N", "workers"),
                    count("global_batch_samples", "global batch", "samples"),

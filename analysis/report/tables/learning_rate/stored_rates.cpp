@@ -23,11 +23,11 @@ Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
   table.name = "learning_rate";
   table.title = "Learning rate";
   table.note =
-      "linear: target = base · global batch / base batch, reached by raising the rate every step of the warm-up "
-      "(Goyal et al. 2017); square "
-      "root: base · √(global batch / base batch); none: base; LARS as linear, LAMB as square root, over "
-      "a rate for each layer; AdaScale: base · the gain that the noise scale allows.";
-  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
+      "Linear: target = base · global batch / base batch; the rate rises at every step of the warm-up (Goyal et al. "
+      "2017). Square root: base · √(global batch / base batch). None: base. LARS is scaled as linear and LAMB as "
+      "square root, each with a rate per layer. AdaScale: base · gain, with the gain that follows from the noise "
+      "scale.";
+  table.empty = "This file has no learning rate. Add a section learning_rate to the scenario.";
   table.columns = {count("workers", "N", "workers"),
                    text("rule", "rule", true),
                    count("global_batch_samples", "global batch", "samples"),
@@ -48,9 +48,10 @@ Table warmup_table(std::vector<store::LearningRateRow> rows) {
   table.name = "warmup";
   table.title = "Warm-up schedule";
   table.note =
-      "Raised every optimizer step: lr(t) = base + (target − base) · t / warm-up steps, then the target (Goyal et al. "
-      "2017, section 2.2); LAMB's from 0. Shown at every quarter of the warm-up.";
-  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
+      "The rate rises at every optimizer step: lr(t) = base + (target − base) · t / warm-up steps; after the warm-up "
+      "it is the target (Goyal et al. 2017, section 2.2). LAMB starts from 0. The table shows every quarter of the "
+      "warm-up.";
+  table.empty = "This file has no learning rate. Add a section learning_rate to the scenario.";
   table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
                    share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
   table.key_columns = 2;

@@ -9,9 +9,9 @@
 
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/time_to_target.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -49,7 +49,7 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
   Table table;
   table.name = "target_cost";
   table.title = "Time and cost of the same result";
-  table.empty = "No predicted step, and so no time: measure steps with ddpprof run SCENARIO.yaml";
+  table.empty = "Cannot give times: there is no predicted step. Measure steps with: ddpprof run SCENARIO.yaml";
   learning_rate::Target target;
   target.base_batch = static_cast<double>(options.base_batch());
   const std::int64_t steps = question.base_steps.value_or(base_training_steps(options));
@@ -62,19 +62,15 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
     if (time.step_s > 0.0 && time.step_low_s > 0.0)
       machines[time.strategy].push_back(machine_of(options, time, question.gpus_per_node));
   table.note = fmt::format(
-      "{} steps at the base batch of {} become fewer at a larger one, as far as the noise scale allows (McCandlish et "
-      "al. "
-      "2018: S = S_min (1 + φ_c / B), φ_c as in the table of larger batches), each of the predicted median step's "
-      "time. "
-      "Low: few steps at the short step; high: many at the long one. GPU-hours: of {}. Each N with a rate that suits "
-      "its "
-      "batch, and one noise scale throughout, which in a training grows.",
+      "A target that takes {} steps at the base batch of {} takes fewer steps at a larger batch: S = S_min (1 + φ_c / "
+      "B) (McCandlish et al. 2018; φ_c as in the table of larger batches). Time = steps × predicted median step. Low: "
+      "fewest steps at the shortest step. High: most steps at the longest step. GPU-hours: of {}. Assumptions: every N "
+      "uses a learning rate that suits its batch, and the noise scale is constant; in a training it grows.",
       steps, units::format_quantity(target.base_batch, "", 6),
       question.gpus_per_node > 0 ? fmt::format("whole nodes of {}", question.gpus_per_node)
-                                 : std::string("one GPU (or one CPU process) a worker"));
+                                 : std::string("one GPU (or one CPU process) per worker"));
   for (const auto& [strategy, all] : machines) {
-    table.note +=
-        fmt::format(" Best of these for time, {}: {}", strategy, best_text(*best_workers(target, all, Aim::time)));
+    table.note += fmt::format(" Lowest time, {}: {}", strategy, best_text(*best_workers(target, all, Aim::time)));
     table.note += fmt::format(", for money: {}.", best_text(*best_workers(target, all, Aim::money)));
   }
   table.columns = {text("strategy", "strategy", true),

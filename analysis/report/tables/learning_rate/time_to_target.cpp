@@ -11,8 +11,8 @@ namespace ddpprof::report {
 namespace {
 
 constexpr const char* no_losses =
-    "No time to a target: this file has no loss of 10 steps on end. Measure with ddpprof run, 10 steps or more "
-    "(measure.steps); a program of your own has to mark its loss in each step (NVTX mark “loss”, a float64).";
+    "Cannot give a time to a target: this file has no 10 consecutive steps with a loss. Measure 10 or more steps with "
+    "ddpprof run (measure.steps). In your own program, mark the loss in each step (NVTX mark “loss”, a float64).";
 
 std::string text_of(double loss) { return units::format_quantity(loss, "", 4); }
 
@@ -46,14 +46,15 @@ TargetTime measured_time(const fit::LearningRateOptions& options, const metrics:
     const auto at = [&](const metrics::Losses& one) { return metrics::steps_to(one, target).has_value(); };
     const auto did = std::count_if(curve.repeats.begin(), curve.repeats.end(), at);
     const std::optional<double> lowest = curve.lowest();
-    time.note = lowest ? fmt::format("not reached: {} of {} repeats did; all of them came to {}", did,
-                                     curve.repeats.size(), text_of(*lowest))
-                       : std::string("a repeat has no loss of 10 steps on end");
+    time.note =
+        lowest ? fmt::format("not reached by all repeats: {} of {} did; the lowest loss that all repeats reached is {}",
+                             did, curve.repeats.size(), text_of(*lowest))
+               : std::string("a repeat has no 10 consecutive steps with a loss");
     return time;
   }
   time.step_low_s = time.step_high_s = curve.step_s;
   if (from_the_first(*time.steps))
-    time.note = "reached by the first 10 steps: the target is not below where the loss began";
+    time.note = "reached within the first 10 steps: the target is not below the initial loss";
   return time;
 }
 
@@ -79,13 +80,12 @@ TargetTime asked_time(const fit::LearningRateOptions& options, const TrainingTim
   if (from == nullptr) {
     const bool trivial = std::any_of(reached.begin(), reached.end(),
                                      [&](const Reached& one) { return one.curve->strategy == asked.strategy; });
-    time.note = trivial
-                    ? fmt::format("no bounds from a target that is reached by the first {} steps: ask for a lower loss",
-                                  metrics::loss_window_steps)
-                    : fmt::format(
-                          "needs a measured configuration of {} that reached the target: measure more steps "
-                          "(measure.steps), or ask for a higher loss",
-                          asked.strategy);
+    time.note = trivial ? fmt::format("no bounds: the target is reached within the first {} steps; give a lower loss",
+                                      metrics::loss_window_steps)
+                        : fmt::format(
+                              "no measured configuration of {} reached the target: measure more steps (measure.steps), "
+                              "or give a higher loss",
+                              asked.strategy);
     return time;
   }
   time.basis = TargetTime::Basis::bounds;
@@ -96,7 +96,7 @@ TargetTime asked_time(const fit::LearningRateOptions& options, const TrainingTim
     time.step_low_s = asked.step_low_s;
     time.step_high_s = asked.step_high_s;
   } else {
-    time.note = "no predicted step, and so no seconds: " + asked.note;
+    time.note = "no time because there is no predicted step: " + asked.note;
   }
   return time;
 }
@@ -175,22 +175,22 @@ Table time_to_target_table(const fit::LearningRateOptions& options, const metric
   if (curves.empty() || !target) return table;
   table.title = fmt::format("Time to a loss of {}", text_of(*target));
   table.note = fmt::format(
-      "Until the mean loss of the last {} steps (up to {} steps late) is {} or less. Measured: fewest and most steps "
-      "over the repeats, counted from the weights the measurement began with, warm-up steps included; seconds: times "
-      "the median measured step, as predictions are of the median (steps that stand out from it come on top). "
-      "{} Other N: bounds, with predicted steps and "
-      "their interval. One end: as many samples as measured, which is the best a larger batch can do, up to the "
-      "gradient's noise scale (McCandlish et al. 2018); the other: as many steps as measured, where a larger batch "
-      "gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each batch, and are of the expected "
-      "loss: a noisy loss crosses the target earlier by chance, so they hold but for that noise. None is below {} "
-      "steps, which the first mean takes. To narrow them, measure the training to the target at that batch.",
+      "Target: the mean loss of the last {} steps (so up to {} steps late) is {} or less. Measured: fewest and most "
+      "steps over the repeats, counted from the initial weights of the measurement, including warm-up steps. Time = "
+      "steps × median measured step; steps that are slower than the median add to it. {} Other N: bounds, with the "
+      "predicted step and its interval. One bound is the measured number of samples, which is the best case for a "
+      "larger batch, up to the gradient noise scale (McCandlish et al. 2018). The other bound is the measured number "
+      "of steps, if a larger batch has no benefit (Shallue et al. 2019). Both bounds assume a learning rate tuned for "
+      "each batch. They apply to the expected loss: a noisy loss may reach the target earlier by chance. No bound is "
+      "below {} steps, the length of the first mean. To narrow the bounds, measure the training to the target at that "
+      "batch.",
       metrics::loss_window_steps, metrics::loss_window_steps - 1, text_of(*target),
       options.applied ? "Every N was trained with the scenario's schedule."
-                      : "Every N was trained at the base rate, not scaled to its batch.",
+                      : "Every N was trained with the base rate, which was not scaled to its batch.",
       metrics::loss_window_steps);
   if (losses.left_out > 0)
     table.note += fmt::format(
-        " Left out: {} measured configuration{} of another model, precision or device than what predictions rest on.",
+        " Left out: {} measured configuration{} with a model, precision or device that predictions do not use.",
         losses.left_out, losses.left_out == 1 ? "" : "s");
   for (const TargetTime& time : target_times(options, losses, asked, *target))
     table.rows.push_back(row_of(time, *target));

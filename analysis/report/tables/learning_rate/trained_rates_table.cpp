@@ -11,12 +11,13 @@ Table trained_rates_table(const std::vector<metrics::TrainedRates>& all, const s
   table.name = "trained_rates";
   table.title = "Learning rate as trained";
   table.note = fmt::format(
-      "What the optimizer stepped with, as the trace has it, beside the scenario's plan: {}. Unlike: steps with "
-      "another "
-      "rate than the planned one, to the bit; not checked: steps whose plan the trace does not tell, of AdaScale those "
-      "from a missing norm on. Worth: steps of the base batch that all of them replaced, by AdaScale's gains.",
+      "The rate that the optimizer used, as recorded in the trace, compared with the scenario's plan: {}. Unlike: "
+      "steps whose rate is not exactly the planned rate. Not checked: steps whose planned rate cannot be derived from "
+      "the trace (AdaScale: all steps from a missing norm on). Worth: number of steps at the base batch that these "
+      "steps replace, by AdaScale's gains.",
       plan);
-  table.empty = "No rates in this file: it was recorded by an earlier version, without a trace, or by another program.";
+  table.empty =
+      "This file has no recorded rates: it was recorded by an earlier version, without a trace, or by another program.";
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
                    count("repeat", "repeat"),

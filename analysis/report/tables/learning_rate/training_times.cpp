@@ -62,7 +62,7 @@ std::vector<TrainingTime> training_times(const std::shared_ptr<const fit::Models
     if (batch != measured.batch_per_worker) change.batch_per_worker = batch;
     if (accumulation != measured.accumulation) change.accumulation = accumulation;
     const std::string batch_note =
-        fmt::format("for {} samples a worker and step; measured: {}", batch_text(batch, accumulation),
+        fmt::format("for {} samples per worker and step; measured: {}", batch_text(batch, accumulation),
                     batch_text(measured.batch_per_worker, measured.accumulation));
     for (const std::int64_t workers : counts) {
       if (stopped()) break;

@@ -12,9 +12,8 @@ namespace ddpprof::report {
 namespace {
 
 constexpr const char* no_all_reduce =
-    "No all-reduce was measured at more than one worker. Measure DDP at 2 workers and more, run ddpprof bench-comm, "
-    "import "
-    "traces that record message sizes, or give a log of nccl-tests (ddpprof predict --all-reduce).";
+    "No all-reduce was measured with more than one worker. Measure DDP with 2 or more workers, run ddpprof bench-comm, "
+    "import traces that record message sizes, or give a log of nccl-tests (ddpprof predict --all-reduce).";
 
 // Why a form was or was not picked, by the yardstick that picked it.
 std::string reason(const fit::AllReduceFit& all, std::size_t index) {
@@ -27,13 +26,13 @@ std::string reason(const fit::AllReduceFit& all, std::size_t index) {
                                      [](const auto& a, const auto& b) { return a.score < b.score; });
   if (index == 0) {
     if (best == all.forms.begin()) return fmt::format("picked: the smallest error {}", yardstick);
-    return fmt::format("picked: the backend's own; {} is better by {}, which is within the noise", best->form.name(),
-                       units::percent(form.score - best->score));
+    return fmt::format("selected: it is the backend's own form; {} is better by {}, which is within the noise",
+                       best->form.name(), units::percent(form.score - best->score));
   }
   if (form.score < picked.score)
-    return fmt::format("not clearly better than the backend's own ({} against {})", units::percent(form.score),
-                       units::percent(picked.score));
-  return fmt::format("error {} where the picked one has {}", units::percent(form.score), units::percent(picked.score));
+    return fmt::format("not clearly better than the backend's own form ({} compared with {})",
+                       units::percent(form.score), units::percent(picked.score));
+  return fmt::format("error {}; the selected form has {}", units::percent(form.score), units::percent(picked.score));
 }
 
 }  // namespace
@@ -55,11 +54,10 @@ Table forms_table(const fit::AllReduceFit& all) {
   table.name = "forms";
   table.title = "Forms that competed";
   table.note =
-      "Held-out error: fitted to the smaller N, the median relative error at the largest. It picks the form; where no "
-      "N "
-      "can be held out the fit's own error does. The backend's own form is kept unless another is better by a fifth "
-      "and "
-      "by one percentage point. Share of the draws: how much each form counts in the predictions' intervals.";
+      "Held-out error: median relative error at the largest N of a fit to the smaller N. The form with the smallest "
+      "held-out error is selected; if no N can be held out, the error of the fit is used. The backend's own form is "
+      "kept unless another form is better by one fifth and by one percentage point. Share of the draws: the weight of "
+      "each form in the intervals of predictions.";
   table.empty = all.status.empty() ? no_all_reduce : "No form: " + all.status;
   table.columns = {text("form", "form"),
                    flag("picked", "picked"),
@@ -83,10 +81,10 @@ Table all_reduce_points_table(const fit::AllReduceFit& all) {
   table.name = "all_reduce_points";
   table.title = "Measured all-reduces beside the fit";
   table.note =
-      "Time: the fastest rank's, waiting for others left out, median. algbw = size / time, busbw = algbw · 2(N−1)/N, "
-      "as "
-      "nccl-tests defines them. In flight: all-reduces that share the link on average, which lowers the bandwidth of "
-      "each. Beside compute: share of its life during which the rank's backward ran. Error = fitted / measured − 1.";
+      "Time: the fastest rank, so without waiting for other ranks; median. Algbw = size / time, busbw = algbw · "
+      "2(N−1)/N, as in nccl-tests. In flight: mean number of all-reduces that share the link, which lowers the "
+      "bandwidth of each. Beside compute: share of the duration in which the rank's backward ran. Error = fitted / "
+      "measured − 1.";
   table.empty = no_all_reduce;
   table.columns = {text("source", "source", true),
                    count("workers", "N", "workers"),

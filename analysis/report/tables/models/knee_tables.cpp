@@ -20,8 +20,9 @@ Table knee_table_without_rows(const std::string& looked_at) {
   table.name = "knee";
   table.title = "Where compute-bound turns communication-bound";
   table.note = "The smallest " + looked_at +
-               ", from 2 on, at which exposed communication, waiting for slower ranks included, exceeds the share of "
-               "the step; above 50 % the step is communication-bound. Measured N count before predicted ones.";
+               ", from 2 on, at which exposed communication (including waits for slower ranks) exceeds this share of "
+               "the step. Above 50 % the step is communication-bound. If an N was measured, the measured value is used "
+               "instead of the predicted one.";
   table.empty = "Nothing measured and nothing predicted.";
   table.columns = {text("strategy", "strategy"),
                    count("gpus_per_node", "ranks per host", "ranks"),
@@ -102,7 +103,9 @@ Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<c
 
 Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
   Table table = knee_table_without_rows("N");
-  table.note += " Every N up to 64 was tried, beyond it steps of a thirty-second, then a bisection between two.";
+  table.note +=
+      " Every N up to 64 is evaluated; above 64, N grows in steps of 1/32, and a bisection between two steps finds the "
+      "knee.";
   if (!change.strategy.empty())
     table.note += " With strategy=" + change.strategy + " N is tried up to the largest asked about or measured.";
   table.note += passed_over_text(knees);

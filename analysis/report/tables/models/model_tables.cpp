@@ -57,7 +57,7 @@ std::string bound_text(const std::vector<store::PredictionRow>& rows) {
   const std::string text = terms_text([&](std::string_view word) {
     return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.bound == word; });
   });
-  return text.empty() ? text : " Bound, the term without which the step would be shortest: " + text + ".";
+  return text.empty() ? text : " Bound is the term without which the step would be shortest: " + text + ".";
 }
 
 }  // namespace
@@ -69,9 +69,10 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   table.title = "Predictions";
   const std::string level = confidence_text(rows);
   table.note = "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
-               "; shares are of the step. Communication: all-reduce in flight (dp: copies), of which latency and "
-               "bandwidth are parts; exposed: not hidden by compute, waiting for slower ranks apart. Calibrated: what "
-               "the models missed at the measured N is multiplied in. Beyond: N / largest measured N." +
+               ". Shares are of the step. Communication: time with an all-reduce in flight (dp: copies); latency and "
+               "bandwidth are its parts. Exposed: communication not hidden by compute, without waiting for slower "
+               "ranks, which is skew. Calibrated: predictions are multiplied by the ratio of measured and modelled "
+               "times at the measured N. Beyond = N / largest measured N." +
                bound_text(rows);
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
@@ -138,8 +139,8 @@ Table fit_table(std::span<const store::FitRow> rows) {
   table.name = "fit";
   table.title = "Fitted models";
   table.note =
-      "Error: the median of |fitted − measured| / measured. Predictions rest on usable fits alone. ± is the standard "
-      "error; assumed: the measurements do not tell this parameter, its value and ± are what is assumed; fixed: not "
+      "Error: the median of |fitted − measured| / measured. Predictions use only usable fits. ± is the standard error. "
+      "Assumed: the measurements do not determine this parameter; its value and its ± are assumptions. Fixed: not "
       "fitted.";
   table.empty = "No fitted model in this file.";
   table.columns = {text("fit", "fit"),

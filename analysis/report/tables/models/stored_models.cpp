@@ -83,8 +83,8 @@ Table fit_parameters_table(std::span<const store::FitRow> rows) {
   table.name = "fit_parameters";
   table.title = "Parameters of the fits";
   table.note =
-      "Standard errors from the fit's covariance; at a bound the error says nothing. Fixed: not fitted. Assumed: the "
-      "measurements do not tell it; value and error are what is assumed.";
+      "Standard errors are from the covariance of the fit; they are meaningless for a parameter at its bound. Fixed: "
+      "not fitted. Assumed: the measurements do not determine this parameter; its value and error are assumptions.";
   table.empty = "No fitted model in this file.";
   table.columns = {text("fit", "fit"),
                    text("strategy", "strategy"),

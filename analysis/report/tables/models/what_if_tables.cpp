@@ -19,9 +19,9 @@ struct TermColumn {
 };
 constexpr TermColumn terms[] = {
     {Term::compute, "a rank's own compute"},
-    {Term::sharing, "compute and collectives made longer by ranks that share cores"},
-    {Term::bandwidth, "what all-reduces take for their bytes"},
-    {Term::latency, "what they take for their hops, and buffer broadcasts"},
+    {Term::sharing, "additional compute and communication time because ranks share cores"},
+    {Term::bandwidth, "the part of all-reduces that is proportional to their bytes"},
+    {Term::latency, "the part of all-reduces that does not depend on their bytes, and broadcasts of buffers"},
     {Term::skew, "waiting for slower ranks"},
     {Term::input, "waiting for data"},
     {Term::copies, "DataParallel's copies between replicas"},
@@ -68,8 +68,8 @@ Table why_table(std::span<const fit::WhyRow> rows, const fit::WhatIf& change) {
     });
   });
   table.note =
-      "Shares of the step, each simulated without that term alone; what one hides comes out when it goes, so they need "
-      "not add up. Bound: the term that gives most." +
+      "Each share is the reduction of the step if this term alone took no time. Removing one term may expose another, "
+      "so the shares need not add up to the step. Bound: the term with the largest share." +
       (meanings.empty() ? "" : " " + meanings + ".");
   const std::string said = fmt::format("{}", fmt::join(change.said, " "));
   for (const fit::WhyRow& row : rows) {
@@ -86,9 +86,9 @@ Table what_if_table(std::span<const fit::WhatIfRow> rows, const fit::WhatIf& cha
   table.title = fmt::format("What if {}", fmt::join(change.said, ", "));
   const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
   table.note = "Speedup: of the throughput, with its " + level +
-               " interval; what is uncertain in both steps alike does not widen it. Bound: the term that would give "
-               "most if it were free, before and after.";
-  table.empty = "Nothing that was measured can answer this.";
+               " interval. Uncertainty that both steps share does not widen this interval. Bound: the term without "
+               "which the step would be shortest, before and after the change.";
+  table.empty = "The measurements in this file cannot answer this question.";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
                    digits(seconds("step_s", "step now"), 4),

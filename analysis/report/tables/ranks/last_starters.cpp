@@ -123,7 +123,7 @@ std::string why(const Kept& kept) {
     text +=
         fmt::format("{}{}", text.empty() ? "how this clock relates to rank 0's is not known: of rank " : ", ", rank);
   if (kept.too_close > 0)
-    text += fmt::format("{}of {} the last and another began within their clocks' uncertainties",
+    text += fmt::format("{}in {} the last rank and another rank started within the uncertainty of their clocks",
                         text.empty() ? "" : "; ", kept.too_close);
   return text;
 }
@@ -133,15 +133,15 @@ std::string why(const Kept& kept) {
 Table last_starters_table(const Source& source) {
   Table table = table_of_configurations(
       "last_starters", "Who begins collectives last",
-      "Of measured steps: the rank that begins a collective last on the aligned clocks, the one in most of them. "
-      "Share: of the collectives in which that is known, which is where the last begins later than every other by more "
-      "than their two clocks' uncertainties together (none between ranks that share a clock). Later by: its start "
-      "after the others' median one, median. Uncertainty: the largest, of the last and the rank that is nearest to "
-      "being the last within it. Where clocks are not known, Last in the table of ranks needs none: who came last "
-      "waited least.");
+      "Collectives of measured steps: the rank that most often starts a collective last on the aligned clocks. Known: "
+      "collectives whose last rank starts later than every other rank by more than the sum of both clocks' "
+      "uncertainties (0 for ranks that share a clock). Share: of the known collectives. Later by: median of (start of "
+      "this rank − median start of the others). Uncertainty: the largest uncertainty between the last rank and the "
+      "rank nearest to it. If clocks are unknown, use the column Last in the table of ranks, which uses no clock: the "
+      "rank that arrives last waits least.");
   table.empty =
-      "No collective of two ranks or more in a measured step. One trace alone does not tell who was late: import those "
-      "of all ranks.";
+      "No collective of two or more ranks in a measured step. One trace is not enough to find the late rank: import "
+      "the traces of all ranks.";
   table.key_columns += 3;
   append(table, {text("op", "op", true), count("bucket", "bucket"), count("bytes", "size", "bytes"),
                  count("collectives", "count"), count("known", "last known"), text("last_rank", "last rank"),

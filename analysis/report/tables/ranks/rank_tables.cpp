@@ -12,9 +12,9 @@ namespace ddpprof::report {
 namespace {
 
 constexpr const char* part_rule =
-    "compute: intervals in which the rank computes, overlapped communication included; exposed = communication − "
-    "compute, waiting included; waits: for slower ranks inside of collectives; input: waiting for data and copying it "
-    "to the device; other: what is left of the step. ";
+    "Compute: intervals in which the rank computes, including overlapped communication. Exposed = communication − "
+    "compute, including waits. Waits: for slower ranks inside collectives. Input: waiting for data and copying it to "
+    "the device. Other: the rest of the step. ";
 
 double other_s(const metrics::RankStep& step) {
   return step.parts()[static_cast<std::size_t>(metrics::RankPart::other)];
@@ -33,17 +33,17 @@ Table ranks_table(const metrics::RankTimes& times) {
   Table table;
   table.name = "ranks";
   table.title = "Ranks";
-  table.note =
-      (times.repeats > 1
-           ? fmt::format("Medians over the measured steps of this repeat, one of {} (report skew pools them), that "
-                         "every rank recorded: ",
-                         times.repeats)
-           : std::string("Medians over the measured steps that every rank recorded: ")) +
-      "where there is none, over each rank's own, and nothing is compared; they need not add up. " + part_rule +
-      "Against the mean: the rank's compute / the mean over the ranks − 1. Slowest: share of the steps in "
-      "which its compute took longest (a tie goes to the lower rank). Last: share of the collectives in which "
-      "it came last.";
-  table.empty = "No measured step here. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
+  table.note = (times.repeats > 1 ? fmt::format("Medians over the measured steps of this repeat, one of {} (report "
+                                                "skew pools them), that every rank recorded. ",
+                                                times.repeats)
+                                  : std::string("Medians over the measured steps that every rank recorded. ")) +
+               "Without such a step, medians are over each rank's own steps, and ranks are not compared. Medians of "
+               "parts need not add up. " +
+               part_rule +
+               "Against the mean = compute of the rank / mean over the ranks − 1. Slowest: share of the steps in which "
+               "the compute of this rank took longest (ties go to the lower rank). Last: share of the collectives in "
+               "which this rank arrived last.";
+  table.empty = "No measured step in this range. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
   table.columns = {count("rank", "rank"),
                    text("host", "host", true),
                    count("steps", "steps", "steps"),
@@ -95,7 +95,7 @@ Table rank_steps_table(const metrics::RankTimes& times) {
   table.name = "rank_steps";
   table.title = "Steps of each rank";
   table.note = part_rule;
-  table.empty = "No step here. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
+  table.empty = "No step in this range. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
   table.columns = {count("step", "step"),
                    count("rank", "rank"),
                    text("kind", "kind"),
@@ -120,13 +120,10 @@ Table stragglers_table(const metrics::RankTimes& times, const metrics::RankFindi
   table.name = "stragglers";
   table.title = "Stragglers";
   table.note =
-      "Last: share of the collectives in which the rank came last (it waited least: no clock is needed); by: the "
-      "others' "
-      "median wait for it. p: chance of being last in so many steps, or of computing so much longer, if all ranks were "
-      "alike, times the number of ranks compared. Named below p = 0.01 when the others lose 1 % of the step, or its "
-      "compute is "
-      "2 "
-      "% longer.";
+      "Last: share of the collectives in which the rank arrived last (it waited least; no clock is used). By: the "
+      "median wait of the other ranks for this rank. p: probability of the observed result, or a more extreme one, if "
+      "all ranks were alike, multiplied by the number of compared ranks. A rank is named if p < 0.01 and the other "
+      "ranks lose 1 % of the step, or its compute is 2 % longer.";
   table.empty = findings.summary;
   table.columns = {count("rank", "rank"),
                    text("host", "host", true),
@@ -155,9 +152,9 @@ Table slow_steps_table(const metrics::RankFindings& findings) {
   table.name = "slow_steps";
   table.title = "Slow steps";
   table.note =
-      "Steps above median + 5 · 1.4826 · MAD, means over the ranks. What grew: the part that exceeds its own median "
-      "most; rank: the one whose compute exceeds its own median most.";
-  table.empty = "No step stands out: none is above median + 5 · 1.4826 · MAD.";
+      "Steps above median + 5 · 1.4826 · MAD; values are means over the ranks. What grew: the part that exceeds its "
+      "own median most. Rank: the rank whose compute exceeds its own median most.";
+  table.empty = "No step is above median + 5 · 1.4826 · MAD.";
   table.columns = {count("step", "step"),
                    seconds("step_s", "time"),
                    seconds("excess_s", "above the median", "step_s"),

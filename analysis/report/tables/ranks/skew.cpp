@@ -64,13 +64,13 @@ void add(ConfigurationSums& sums, const metrics::RankTimes& times, bool collecti
 Table skew_table(const Source& source) {
   Table table = table_of_configurations(
       "skew", "Ranks against each other",
-      "Medians over the measured steps that every rank recorded; where there is none, over each rank's own, and "
-      "nothing is compared. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the "
-      "time in which a collective of the step waits for slower ranks (duration − shortest duration over the ranks, "
-      "those in flight together counted once). Slowest: share of the steps in which this rank's compute took longest "
-      "(a tie goes to the lower rank). Last: share of the collectives in which it waited least, so came last, whatever "
-      "the clocks say (those in which several waited least are left out); kept waiting: then the others' median wait "
-      "for it.");
+      "Medians over the measured steps that every rank recorded. Without such a step, medians are over each rank's own "
+      "steps, and ranks are not compared. Against the mean = compute of the rank / mean over the ranks − 1. Waits: "
+      "time in which collectives of the step wait for slower ranks (duration − shortest duration over the ranks; "
+      "simultaneous collectives count once). Slowest: share of the steps in which the compute of this rank took "
+      "longest (ties go to the lower rank). Last: share of the collectives in which this rank waited least, that is, "
+      "arrived last. No clock is used for this, and collectives with several such ranks are left out. Kept waiting: "
+      "the median wait of the other ranks in these collectives.");
   table.empty = no_measured_step;
   table.key_columns += 1;
   append(table, {count("rank", "rank"), text("host", "host", true), seconds("step_median_s", "step"),
@@ -132,7 +132,7 @@ Table straggler_table(const Source& source) {
   table.name = "stragglers";
   table.title = "Stragglers";
   table.empty = all_summaries.empty()
-                    ? "No measured step of two ranks or more: import a trace of each rank, with its steps marked."
+                    ? "No measured step of two or more ranks. Import a trace of each rank, with marked steps."
                     : all_summaries;
   return table;
 }
@@ -142,9 +142,9 @@ Table clocks_table(const Source& source) {
   table.name = "clocks";
   table.title = "Clocks against rank 0's";
   table.note =
-      "Offset: add to the rank's time to get rank 0's. Uncertainty: half the smallest round trip, growing by 100 ppm "
-      "of the time where no drift is known, 0 where ranks share one clock. Exchanged offset: what the exchange itself "
-      "found, a check where the clock is shared.";
+      "Time on rank 0's clock = time on the rank's clock + offset. Uncertainty: half of the smallest round trip; it "
+      "grows by 100 ppm of the elapsed time if the drift is unknown, and is 0 for ranks that share a clock. Exchanged "
+      "offset: the offset that the exchange of messages measured, for comparison if the clock is shared.";
   table.empty = "No rank was recorded.";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),

@@ -17,12 +17,10 @@ Table conditions_table(const Source& source) {
   table.name = "conditions";
   table.title = "Conditions while it measured";
   table.note =
-      "From the last three warm-up steps to the last measured one, on each host. Shares are of all its processors' "
-      "time; others: user "
-      "and "
-      "system time of all processes but the ranks; ticks of 10 ms make short windows coarse, and unknown below 1 s of "
-      "processor time.";
-  table.empty = "No measurement that recorded its conditions.";
+      "Window: from the last three warm-up steps to the last measured step, on each host. Shares are relative to the "
+      "time of all processors of the host. Others: user and system time of all processes except the ranks. The kernel "
+      "counts in ticks of 10 ms, so short windows are coarse; below 1 s of processor time the shares are unknown.";
+  table.empty = "No measurement recorded its conditions.";
   table.columns = configuration_columns();
   const std::vector<Column> more = {count("repeat", "repeat"),
                                     text("host", "host"),
@@ -69,13 +67,11 @@ Table stability_table(const Source& source) {
   table.name = "stability";
   table.title = "How steady the steps were";
   table.note =
-      "Measured steps of each measurement, each the mean of its ranks'. Spread = 1.4826 MAD / median. Effective steps: "
-      "what "
-      "they "
-      "are worth for the median when neighbours are alike. Change: Theil-Sen slope over the measurement / median, p of "
-      "Mann-Kendall over medians of blocks of steps. Outliers: above median + 5 · 1.4826 MAD. Unsettled: steps at the "
-      "front that MSER-5 would cut.";
-  table.empty = "No measurement with 10 measured steps or more.";
+      "Measured steps of each measurement; each is the mean over its ranks. Spread = 1.4826 MAD / median. Effective "
+      "steps: the number of independent steps that would give the same precision of the median. Change: Theil-Sen "
+      "slope over the measurement / median. p: Mann-Kendall test over medians of blocks of steps. Outliers: steps "
+      "above median + 5 · 1.4826 MAD. Unsettled: leading steps that the rule MSER-5 would remove.";
+  table.empty = "No measurement has 10 or more measured steps.";
   table.columns = configuration_columns();
   const std::vector<Column> more = {count("repeat", "repeat"),
                                     count("steps", "steps", "steps"),

@@ -50,10 +50,10 @@ Table memory_table(const Source& source) {
   table.name = "memory";
   table.title = "Memory";
   table.note =
-      "Tensors on a device: held after the last measured step, and the most at one time during the measured steps. "
-      "Device 0 is DDP's own, or DataParallel's root, which also holds every replica's outputs; others: the fullest of "
-      "its other replicas. Process: resident, the data set and the libraries included. The largest of ranks and "
-      "repeats.";
+      "Tensors on a device: bytes held after the last measured step, and the maximum during the measured steps. Device "
+      "0 is the device of a DDP rank, or the root of DataParallel, which also holds the outputs of all replicas. "
+      "Others: the maximum over the other replicas. Process: resident memory, including the data set and the "
+      "libraries. Each value is the maximum over ranks and repeats.";
   table.empty = "No measurement that recorded its memory.";
   table.columns = configuration_columns();
   const std::vector<Column> more = {

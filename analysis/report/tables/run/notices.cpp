@@ -73,7 +73,7 @@ void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
                    where,
                    "measurement_" + q.getColumn(3).getString(),
                    q.getColumn(3).getString() + (message.empty() ? "" : ": " + message),
-                   "Its numbers cover what was measured before; measure it again.",
+                   "Its numbers cover only the steps before the failure. Measure it again.",
                    1,
                    {}});
   }
@@ -83,8 +83,9 @@ void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
 Notice noisy_median(const metrics::Configuration& c, const metrics::Conditions& conditions, double width,
                     const std::string& where) {
   Notice notice{"warning", where, "noisy_median", "", "", 1, {}};
-  notice.message = fmt::format("The median step is known to ± {:.0f} % only ({} steps in {} repeat{}).", width * 100.0,
-                               c.measured.size(), c.measurements.size(), c.measurements.size() == 1 ? "" : "s");
+  notice.message =
+      fmt::format("The interval of the median step is ± {:.0f} % ({} steps in {} repeat{}).", width * 100.0,
+                  c.measured.size(), c.measurements.size(), c.measurements.size() == 1 ? "" : "s");
   for (const metrics::Cause& cause : causes_of_noise(c, conditions)) {
     notice.message += " " + cause.text;
     if (notice.advice.find(cause.advice) == std::string::npos)
@@ -122,18 +123,20 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
                                  "waiting for a core.",
                                  c.oversubscription * static_cast<double>(c.cores), c.cores, c.cores == 1 ? "" : "s",
                                  c.oversubscription),
-                     "Where every rank has its own cores the step is shorter; read its scaling as this machine's.",
+                     "The step is shorter on a machine where every rank has its own cores. The scaling shown here is "
+                     "valid for this machine only.",
                      1,
                      {}});
     }
     if (c.incomplete_steps > 0) {
-      all.push_back({"warning",
-                     where,
-                     "incomplete_steps",
-                     fmt::format("{} measured steps lack a rank's record and are left out.", c.incomplete_steps),
-                     "See ddpprof report --report diagnostics for what happened to the rank.",
-                     c.incomplete_steps,
-                     {}});
+      all.push_back(
+          {"warning",
+           where,
+           "incomplete_steps",
+           fmt::format("{} measured steps were not recorded by every rank and are left out.", c.incomplete_steps),
+           "See ddpprof report --report diagnostics for what happened to the rank.",
+           c.incomplete_steps,
+           {}});
     }
     if (!c.measured.empty()) {
       const double width = metrics::median_of(c.measured, &metrics::RunStep::duration_s).relative_half_width();

@@ -15,13 +15,12 @@ namespace ddpprof::report {
 Table phases_table(const Source& source) {
   Table table = table_of_configurations(
       "phases", "Phases of a measured step",
-      "Per step: the ranges of one name and lane summed, mean over the ranks; then the median over the steps with its "
-      "95 % interval. Lane 0 is the step's own thread, lane 1 + r replica r's, lane −1 − t the data loader's "
-      "thread t. Phases may nest. Forward, backward and "
-      "optimizer "
-      "are the host's: on a GPU the time to launch them.");
+      "Per step, ranges with the same name and lane are summed and averaged over the ranks. The table has the median "
+      "over the steps with its 95 % interval. Lane 0 is the thread of the step, lane 1 + r the thread of replica r, "
+      "lane −1 − t thread t of the data loader. Phases may be nested. Forward, backward and optimizer are measured on "
+      "the host: on a GPU they are the times to launch them.");
   table.empty =
-      "No phases recorded: the measurement ran without tracing (measure.trace: false) or has no measured step.";
+      "No phase was recorded. The measurement ran without tracing (measure.trace: false), or it has no measured step.";
   table.key_columns += 2;
   append(table, {text("phase", "phase"), count("lane", "lane"), count("steps", "steps", "steps"),
                  seconds("median_s", "median"), seconds("low_s", "95 % low", "median_s"),

@@ -8,11 +8,11 @@ namespace ddpprof::report {
 namespace {
 
 constexpr const char* step_rule =
-    "A step is the mean of its ranks'; medians over measured steps with the 95 % interval of the median (repeats are "
-    "resampled as wholes). ";
-constexpr const char* part_rule = "Parts are means over the ranks, then medians over the steps. ";
+    "A step's time is the mean over its ranks. Values are medians over the measured steps with the median's 95 % "
+    "interval (whole repeats are resampled). ";
+constexpr const char* part_rule = "Parts of a step are means over the ranks, then medians over the steps. ";
 constexpr const char* overlap_rule =
-    "Overlap rule: intersection: communication ∩ compute (exposed = communication − compute). ";
+    "Overlap rule “intersection”: overlapped = communication ∩ compute, exposed = communication − compute. ";
 
 struct Field {
   const char* name;
@@ -75,10 +75,9 @@ Table step_table(const Source& source) {
   Table table = configuration_table(
       "step", "Step time and scaling",
       std::string(step_rule) +
-          "Speedup = throughput(N) / throughput(1); weak efficiency = speedup / N; communication overhead = exposed "
-          "communication / step; confidence: what low to high covers where steps or repeats are too few for 95 %; "
-          "wrapper "
-          "cost = step − the same step timed without the DDP wrapper.");
+          "Speedup = throughput(N) / throughput(1). Weak efficiency = speedup / N. Communication overhead = exposed "
+          "communication / step. Confidence: the coverage of the interval low to high; it is below 95 % if there are "
+          "too few steps or repeats. Wrapper cost = step − the same step timed without the DDP wrapper.");
   add(table,
       {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
        seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
@@ -111,15 +110,15 @@ Table step_table(const Source& source) {
 }
 
 Table time_table(const Source& source) {
-  Table table = configuration_table(
-      "time", "Where a step goes",
-      std::string(part_rule) + overlap_rule +
-          "DDP's own Logger counts overlap from the communication's start to the compute's end, an upper bound. Skew: "
-          "waiting in collectives for slower ranks. At N = 1 communication is a local all-reduce: nothing is "
-          "transferred.");
+  Table table =
+      configuration_table("time", "Where a step goes",
+                          std::string(part_rule) + overlap_rule +
+                              "DDP's own Logger counts overlap from the start of communication to the end of compute, "
+                              "which is an upper bound. Skew: time in collectives spent waiting for slower ranks. With "
+                              "N = 1 communication is a local all-reduce: nothing is transferred.");
   if (std::any_of(source.configurations.begin(), source.configurations.end(),
                   [](const metrics::Configuration& c) { return c.device == "cuda"; }))
-    table.note += " On a GPU forward, backward and optimizer are the host's time to launch them.";
+    table.note += " On a GPU, forward, backward and optimizer are the times in which the host launches them.";
   add_parts(table);
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
@@ -131,8 +130,7 @@ Table time_table(const Source& source) {
 }
 
 Table steps_table(const Source& source) {
-  Table table = configuration_table("steps", "Steps",
-                                    std::string("A step and its parts are means over the ranks. ") + overlap_rule);
+  Table table = configuration_table("steps", "Steps", std::string("Values are means over the ranks. ") + overlap_rule);
   table.key_columns += 3;
   add(table,
       {count("repeat", "repeat"), count("step", "step"), text("kind", "kind"), count("samples", "samples", "samples"),
@@ -162,12 +160,12 @@ Table steps_table(const Source& source) {
 }
 
 Table overlap_table(const Source& source) {
-  Table table = configuration_table(
-      "overlap", "Overlap of communication and compute",
-      std::string(part_rule) + overlap_rule +
-          "Overlapped share = overlapped / communication (HTA's rule); exposed share = exposed / step. DDP's own "
-          "Logger "
-          "counts overlap from the communication's start to the compute's end: an upper bound, not this.");
+  Table table =
+      configuration_table("overlap", "Overlap of communication and compute",
+                          std::string(part_rule) + overlap_rule +
+                              "Overlapped share = overlapped / communication (as in HTA). Exposed share = exposed / "
+                              "step. DDP's own Logger uses a different rule: it counts overlap from the start of "
+                              "communication to the end of compute, which is an upper bound.");
   add(table,
       {seconds("step_median_s", "step"), seconds("compute_s", "compute"), seconds("communication_s", "communication"),
        seconds("overlapped_s", "overlapped", "communication_s"), seconds("exposed_s", "exposed", "communication_s"),
@@ -188,8 +186,8 @@ Table overlap_table(const Source& source) {
 
 Table weak_table(const Source& source) {
   Table table = configuration_table("weak_scaling", "Weak scaling: the same batch on every worker",
-                                    "Weak efficiency = throughput(N) / (N · throughput(1)), each strategy against its "
-                                    "own N = 1; throughput = median samples of a step / median step.");
+                                    "Weak efficiency = throughput(N) / (N · throughput(1)); each strategy is compared "
+                                    "with its own N = 1. Throughput = median samples of a step / median step.");
   add(table, {quantity("throughput_samples_per_s", "throughput", "samples/s"),
               quantity("baseline_samples_per_s", "at N = 1", "samples/s"), quantity("speedup", "speedup", "×"),
               share("weak_efficiency", "weak efficiency")});
@@ -208,10 +206,10 @@ Table weak_table(const Source& source) {
 Table strong_table(const Source& source) {
   Table table =
       configuration_table("strong_scaling", "Strong scaling: the same global batch",
-                          "Strong efficiency = T(1) / (N · T(N)) at a fixed global batch, T the median step.");
+                          "Strong efficiency = T(1) / (N · T(N)) at a fixed global batch, where T is the median step.");
   table.empty =
-      "No measurement at N > 1 has the global batch of one at N = 1: strong efficiency needs both, that is a "
-      "batch_per_worker divided by N at N workers.";
+      "No measurement with N > 1 has the same global batch as one with N = 1, which strong efficiency requires. "
+      "Measure N workers with batch_per_worker divided by N.";
   add(table, {seconds("step_median_s", "step"), seconds("baseline_step_s", "step at N = 1"),
               quantity("speedup", "speedup", "×"), share("strong_efficiency", "strong efficiency")});
   for (const metrics::Configuration& c : source.configurations) {
