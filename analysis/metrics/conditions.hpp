@@ -1,4 +1,4 @@
-// What the machine was like while it measured, and what of it spoils a measurement.
+// Conditions of the machine during a measurement, and conditions that disturb it.
 #pragma once
 
 #include <map>
@@ -15,21 +15,22 @@ namespace ddpprof::metrics {
 using Conditions = std::map<std::int64_t, std::vector<store::HostConditionRow>>;
 Conditions read_conditions(SQLite::Database&);
 
-// Above these a condition is named. Of the machine, of the frequency, of the window.
+// Limits above which a condition counts as a disturbance: shares of the time of all processors, relative change of the
+// frequency, share of the window.
 inline constexpr double others_share_most = 0.05, steal_share_most = 0.02, frequency_change_most = 0.05,
                         quota_share_most = 0.01;
 
 struct Disturbance {
   std::string code;     // stable: busy_machine, steal_time, frequency_moved, too_hot, quota_throttled, paging
-  std::string message;  // whole sentences
+  std::string message;  // complete sentences
   std::string advice;
-  std::int64_t count = 1;  // measurements it was found in
+  std::int64_t count = 1;  // number of measurements that have it
 };
 
-// What disturbed a configuration's measurements, each kind once with its worst value, in the order above.
+// Returns each kind of disturbance of a configuration's measurements once, with its worst value, in the order above.
 std::vector<Disturbance> disturbances(const Configuration&, const Conditions&);
 
-// Configurations that ran at frequencies too far apart to compare: one finding about the whole file, or none.
+// Returns a finding if the frequencies of two configurations differ too much to compare them. At most one per file.
 std::optional<Disturbance> frequencies_apart(const std::vector<Configuration>&, const Conditions&);
 
 }  // namespace ddpprof::metrics

@@ -1,4 +1,4 @@
-// The windows of time of imported traces, as every table about devices has them.
+// Time windows of imported traces, used by all tables about devices.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::metrics {
 
-// A row of the table device_time: an annotated step of one rank, or all of its trace.
+// A row of the database table device_time: an annotated step of one rank, or its whole trace.
 struct DeviceWindow {
   std::string model, name;
   std::int64_t measurement = 0, rank = 0, shard = 0;
@@ -18,7 +18,7 @@ struct DeviceWindow {
                busy_ns = 0, collective_kernels = 0;
 };
 
-// By measurement, rank, and time, the whole trace of a rank first. Throws SQLite::Exception.
+// Returns the windows by measurement, rank and time; the whole trace of a rank comes first. Throws SQLite::Exception.
 std::vector<DeviceWindow> read_device_windows(SQLite::Database&);
 
 }  // namespace ddpprof::metrics

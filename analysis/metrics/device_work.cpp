@@ -17,12 +17,12 @@
 namespace ddpprof::metrics {
 namespace {
 
-// Names by their number in the table `string`, each looked up once.
+// Names by their id in the table `string`. Each id is looked up once.
 class Names {
  public:
   struct Name {
     std::string kind, name;
-    std::size_t number = 0;  // equal for equal kinds and names
+    std::size_t number = 0;  // the same for the same kind and name
   };
 
   explicit Names(SQLite::Database& db) : find_(db, "SELECT value FROM string WHERE id = ?") {
@@ -88,14 +88,14 @@ std::string in_words(const std::string& kind, const Shape& shape) {
   return fmt::format("grid {}, block {}", shape.first, shape.second);
 }
 
-// Of one configuration.
+// Work of one configuration.
 class Sums {
  public:
   void add(const Names::Name& name, Shape shape, std::size_t step, std::int64_t time_ns) {
     auto found = places_.find(shape);
     if (found == places_.end()) {
       if (shapes_.size() <= name.number) shapes_.resize(name.number + 1);
-      // The one above tells that there are more.
+      // More than shapes_most shapes: further shapes are combined.
       if (shapes_[name.number] > shapes_most) {
         shape = {name.number, -1, -1};
         found = places_.find(shape);
@@ -119,7 +119,7 @@ class Sums {
 
  private:
   std::unordered_map<Shape, std::size_t, ShapeHash> places_;
-  std::vector<std::size_t> shapes_;  // of each name
+  std::vector<std::size_t> shapes_;  // number of shapes per name
   std::vector<Work> all_;
 };
 
@@ -152,7 +152,7 @@ class Reader {
                     });
   }
 
-  // Of configurations without any event of a device.
+  // Counts operations of the host for configurations without device events.
   void operations() {
     std::vector<bool> wanted;
     for (const Sums& sums : sums_) wanted.push_back(sums.empty());

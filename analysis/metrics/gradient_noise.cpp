@@ -21,13 +21,13 @@ namespace {
 
 using learning_rate::NoiseSample;
 
-// One step of one measurement, as its ranks recorded it.
+// The norms of one step, as recorded by its ranks.
 struct Norms {
   std::vector<double> local_sqr;
-  std::optional<double> whole_sqr;  // equal on all ranks, which hold the same averaged gradient
-  std::int64_t samples = 0;         // of one rank
+  std::optional<double> whole_sqr;  // equal on all ranks, which have the same averaged gradient
+  std::int64_t samples = 0;         // per rank
 
-  // A norm that is missing is no number, so that the step is none to conclude from.
+  // A missing norm becomes NaN, which excludes the step.
   void add(std::optional<double> local, std::optional<double> whole) {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     local_sqr.push_back(whole ? local.value_or(none) : none);
@@ -39,7 +39,7 @@ struct Run {
   MeasuredNoise noise;
   std::int64_t accumulation = 1;
   std::map<std::int64_t, Norms> steps;
-  std::vector<double> taken_ns, other_ns;  // durations of steps with and without norms, of every rank
+  std::vector<double> taken_ns, other_ns;  // durations of steps with and without norms, all ranks
 };
 
 std::optional<double> real(const SQLite::Column& column) {
@@ -85,8 +85,8 @@ std::map<std::int64_t, Run> read(SQLite::Database& db) {
   return runs;
 }
 
-// What steps with norms take beyond those without, of the time of all. Medians: a rare slow step is not the norms'
-// doing.
+// Returns the extra time of steps with norms / the time of all steps. Uses medians, so that rare slow steps, which have
+// other causes, do not count.
 std::optional<double> cost_of(const Run& run) {
   if (run.taken_ns.empty() || run.other_ns.empty()) return std::nullopt;
   const double other = stats::median(run.other_ns), more = stats::median(run.taken_ns) - other;

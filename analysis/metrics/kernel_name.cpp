@@ -12,7 +12,7 @@ std::string short_kernel_name(const std::string& recorded) {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (std::size_t at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed, at))
     name.erase(at, unnamed.size());
-  // What a copy is called stands in parentheses: "Memcpy HtoD (Pageable -> Device)".
+  // Names of copies have their kind in parentheses: "Memcpy HtoD (Pageable -> Device)".
   if (const std::size_t end = name.find_first_of("<("); end != std::string::npos && end > 0 && name[end - 1] != ' ')
     name.resize(end);
   constexpr std::size_t longest = 72;

@@ -57,7 +57,7 @@ LossCurves loss_curves(const std::vector<Configuration>& configurations) {
     for (const auto* steps : {&configuration.warmup, &configuration.measured})
       for (const RunStep& step : *steps) {
         if (step.step < 0 || !step.has_loss) continue;
-        // Warm-up after the last measured step is that of the copy without the DDP wrapper, a training of its own.
+        // Warm-up after the last measured step belongs to the copy without the DDP wrapper, which is a separate training.
         const auto last = last_measured.find(step.measurement);
         if (last != last_measured.end() && step.step > last->second) continue;
         Losses& losses = by_measurement[step.measurement];

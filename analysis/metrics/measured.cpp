@@ -21,7 +21,7 @@ constexpr const char* steps_query =
     "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
     "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
     "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE WHEN m.strategy = 'dp' THEN 1 "
-    // Of an import the ranks that are there stand for all.
+    // In an import the existing ranks represent all ranks.
     "WHEN m.kind = 'import' THEN (SELECT COUNT(DISTINCT i.rank) FROM shard i WHERE i.measurement_id = m.id) "
     "ELSE m.world_size END, "
     "COUNT(st.loss) "
@@ -46,7 +46,7 @@ RunStep read_step(SQLite::Statement& row) {
         &RunStep::overlapped_s, &RunStep::exposed_s, &RunStep::skew_s}) {
     step.*field = units::ns_to_s(row.getColumn(column++).getDouble() / ranks);
   }
-  // AVG passes over ranks without a loss (one that is no number is stored as none): theirs is no mean of all.
+  // AVG ignores ranks without a loss (a loss that is not a number is stored as NULL), so it must not be used then.
   step.has_loss = row.getColumn(24).getInt64() == row.getColumn(4).getInt64();
   if (step.has_loss) step.loss = row.getColumn(20).getDouble();
   step.slowest_s = units::ns_to_s(row.getColumn(21).getDouble());
@@ -98,7 +98,7 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   while (steps.executeStep()) {
     RunStep step = read_step(steps);
     Configuration& configuration = all[of_measurement.at(step.measurement)];
-    // The mean of fewer ranks would be another. Ranks are counted, not shards: a forked child has a shard of its own.
+    // A mean over fewer ranks would differ. Ranks are counted, not shards, because a forked child has its own shard.
     if (steps.getColumn(22).getInt64() < steps.getColumn(23).getInt64()) {
       if (step.kind == "measured") ++configuration.incomplete_steps;
       continue;
@@ -176,7 +176,7 @@ const Configuration* baseline(const std::vector<Configuration>& all, const Confi
         c.batch_per_worker != of.batch_per_worker || c.accumulation != of.accumulation) {
       continue;
     }
-    // Several: the one with the same number of threads a rank, else the first.
+    // Prefer the configuration with the same number of threads per rank, otherwise the first.
     if (found == nullptr ||
         (c.threads_per_rank == of.threads_per_rank && found->threads_per_rank != c.threads_per_rank))
       found = &c;

@@ -1,4 +1,4 @@
-// The rules by which tools tell computing from communicating, where they differ.
+// Rules of different tools for the overlap of compute and communication.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace ddpprof::metrics {
 
 enum class OverlapRule {
-  // Intersections of intervals in whole nanoseconds: this program's own.
+  // Intersections of intervals in whole nanoseconds: the rule of this program.
   intersection,
   // Holistic Trace Analysis: the same intervals in microseconds of double precision, as it reads them from the trace;
   // compute includes what communication overlaps. Its rounding to whole microseconds, and its leaving out of the last

@@ -1,4 +1,4 @@
-// What speaks against a rank, in words.
+// The evidence about a rank as sentences.
 #include <fmt/format.h>
 
 #include "analysis/metrics/rank_findings.hpp"

@@ -49,7 +49,7 @@ double longer_p(const std::vector<double>& own, const std::vector<double>& other
 
 double bonferroni(double p, std::size_t tests) { return std::min(1.0, p * static_cast<double>(tests)); }
 
-// What the others of a step have of something.
+// Values of the other ranks in a step.
 double others_median(const std::map<std::int64_t, const RankStep*>& ranks, std::int64_t but, double RankStep::*field) {
   std::vector<double> others;
   for (const auto& [rank, step] : ranks)
@@ -72,7 +72,7 @@ void judge_waiting(RankEvidence& evidence, const RankTimes& times, const StepRow
         ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second->skew_s < b.second->skew_s; });
     const auto least =
         std::ranges::count_if(ranks, [&](const auto& entry) { return entry.second->skew_s == last->second->skew_s; });
-    if (least > 1) continue;  // nobody waited, or nobody is known to be the last
+    if (least > 1) continue;  // no rank waited, or several ranks waited least
     is_last.push_back(last->first == evidence.rank ? 1.0 : 0.0);
     if (last->first == evidence.rank)
       lost.push_back(others_median(ranks, evidence.rank, &RankStep::skew_s) - last->second->skew_s);
@@ -112,7 +112,7 @@ void judge_parts(RankEvidence& evidence, const StepRows& rows, double median_ste
       evidence.input_p < finding_p_most && evidence.input_excess_s >= finding_wait_least * median_step_s;
 }
 
-// What was wrong with the rank's host, in the words of the diagnostics.
+// Returns the disturbances of the rank's host, with the messages of the diagnostics.
 std::vector<std::string> host_disturbances(const RankTimes& times, const std::string& host) {
   Configuration configuration;
   configuration.measurements = {times.measurement};
@@ -177,7 +177,7 @@ std::vector<SlowStep> find_slow_steps(const StepRows& rows) {
   return slow;
 }
 
-// " Ranks 1 and 3 of 4 recorded no step here, so that they are not compared.", or nothing.
+// " Ranks 1 and 3 of 4 recorded no step here and are not compared.", or "".
 std::string missing_text(const RankFindings& findings, std::int64_t workers) {
   constexpr std::size_t named_most = 8;
   const std::vector<std::int64_t>& missing = findings.missing;

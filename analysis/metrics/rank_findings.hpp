@@ -1,10 +1,12 @@
-// Stragglers and slow steps of one measurement, each with its evidence; none where chance explains what was seen.
+// Stragglers and slow steps of one measurement, each with its evidence. Results that chance explains are not reported.
 //
-// A rank is a straggler when it is the one that waits least in significantly more steps than its share (exact binomial
-// test against 1/N, over as many steps as the series is worth), and the others lose more than 1 % of the step by it.
-// A rank whose compute is 2 % longer than the others' median or more (sign test of the difference step by step, over
-// blocks of steps) is named as well, whether anybody waits for it or not. Every test is made of each rank that recorded
-// steps: p-values count as many times (Bonferroni). Ranks of DDP that recorded none are listed as missing.
+// A rank is a straggler if
+// - it waits least in significantly more steps than expected by chance (exact binomial test against 1/N over the
+//   effective number of steps), and
+// - the other ranks lose more than 1 % of the step by it.
+// A rank whose compute is at least 2 % longer than the median of the others (sign test of the difference in each step,
+// over blocks of steps) is also named, even if no rank waits for it. Every test is made for each rank that recorded
+// steps, so p-values are multiplied by the number of ranks (Bonferroni). DDP ranks without steps are listed as missing.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +18,41 @@
 namespace ddpprof::metrics {
 
 inline constexpr double finding_p_most = 0.01;         // after Bonferroni
-inline constexpr double finding_wait_least = 0.01;     // of the step, that the others lose
-inline constexpr double finding_compute_least = 0.02;  // of the others' compute, that a rank's is longer
+inline constexpr double finding_wait_least = 0.01;     // share of the step that the other ranks lose
+inline constexpr double finding_compute_least = 0.02;  // relative to the compute of the other ranks
 
 struct RankEvidence {
   std::int64_t rank = 0;
   std::string host;
-  bool keeps_waiting = false, computes_longer = false, waits_for_input = false;  // significant, and worth a name
-  std::int64_t collectives = 0, arrives_last = 0;                                // of measured steps
-  double kept_waiting_s = 0;  // the others' median wait, median over the collectives in which it came last
+  bool keeps_waiting = false, computes_longer = false, waits_for_input = false;  // significant and above its limit
+  std::int64_t collectives = 0, arrives_last = 0;                                // in measured steps
+  double kept_waiting_s = 0;  // median wait of the others, then median over the collectives in which this rank is last
   std::int64_t steps = 0, last_in_steps = 0;
-  double lost_share = 0;  // of the median step: what the others lose in a step, mean over the steps it is last in
+  double lost_share = 0;  // mean loss of the others in steps in which it is last / median step
   double last_p = 1;
-  double compute_excess = 0;  // its compute over the others' median, median over the steps
+  double compute_excess = 0;  // compute / median of the others − 1, median over the steps
   double compute_p = 1;
   double input_excess_s = 0, input_p = 1;
-  std::vector<std::string> of_its_host;  // whole sentences
+  std::vector<std::string> of_its_host;  // complete sentences
 
   bool named() const { return keeps_waiting || computes_longer; }
-  std::string text() const;  // the evidence in words
+  std::string text() const;  // the evidence as sentences
 };
 
 struct SlowStep {
   std::int64_t step = 0;
-  double step_s = 0, excess_s = 0;  // mean over the ranks; above the median step
-  RankPart part = RankPart::other;  // that grew most
+  double step_s = 0, excess_s = 0;  // mean over the ranks; difference from the median step
+  RankPart part = RankPart::other;  // the part that grew most
   double part_excess_s = 0;
-  std::int64_t slowest_rank = 0;  // whose compute grew most over its own median
+  std::int64_t slowest_rank = 0;  // the rank whose compute exceeds its own median most
   double slowest_excess_s = 0;
 };
 
 struct RankFindings {
-  std::vector<RankEvidence> ranks;    // of all that recorded steps
-  std::vector<std::int64_t> missing;  // of DDP's ranks, those that recorded none (import --partial)
+  std::vector<RankEvidence> ranks;    // all ranks that recorded steps
+  std::vector<std::int64_t> missing;  // DDP ranks without steps (import --partial)
   std::vector<SlowStep> slow_steps;
-  std::string summary;  // in a sentence or more: who is named, or why nobody; who is missing
+  std::string summary;  // sentences: the named ranks or why there are none, and the missing ranks
 };
 
 RankFindings find_stragglers(const RankTimes&);

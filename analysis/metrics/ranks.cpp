@@ -77,7 +77,7 @@ void read_arrivals(SQLite::Database& db, RankTimes& times) {
   const auto finish = [&] {
     const auto less = [](const Wait& a, const Wait& b) { return a.wait_s < b.wait_s; };
     const auto last = std::min_element(waits.begin(), waits.end(), less);
-    // Where several waited least nobody is known to be the last.
+    // If several ranks waited least, the last one is unknown.
     if (waits.size() > 1 && std::ranges::count(waits, last->wait_s, &Wait::wait_s) == 1) {
       std::vector<double> others;
       for (const Wait& wait : waits)
@@ -151,7 +151,7 @@ RankTimes within(const RankTimes& all, std::int64_t begin_ns, std::int64_t end_n
   for (const RankStep& step : all.steps) {
     if (!step.aligned) continue;
     Middle& middle = middles[step.step];
-    // Since the range's begin: a sum of absolute nanoseconds would lose digits.
+    // Relative to the start of the range, because a sum of absolute nanoseconds would lose digits.
     middle.sum +=
         static_cast<double>(step.begin_ns - begin_ns) + 0.5 * static_cast<double>(step.end_ns - step.begin_ns);
     ++middle.ranks;

@@ -1,6 +1,6 @@
-// One measurement rank by rank and step by step: what each rank did with its time, and who made the others wait.
+// One measurement by rank and step: the parts of each rank's time, and which rank the others waited for.
 //
-// rank_findings.hpp names stragglers in it; rank_tables.hpp shows it.
+// rank_findings.hpp finds stragglers; analysis/report/tables/ranks has the tables.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Database;
 
 namespace ddpprof::metrics {
 
-// The parts that a step is the sum of, in the order they are stacked. `compute` is what no communication overlaps.
+// Parts whose sum is the step, in the order in which they are stacked. `compute` excludes overlapped communication.
 enum class RankPart { compute, overlapped, exposed, waiting, input, other };
 inline constexpr std::size_t rank_part_count = 6;
 const char* to_string(RankPart);
@@ -29,20 +29,20 @@ const char* to_string(RankPart);
 struct RankStep {
   std::int64_t rank = 0, step = 0;
   std::string kind;                       // warmup, measured or unwrapped
-  std::int64_t begin_ns = 0, end_ns = 0;  // on rank 0's clock, or, where `aligned` is not, on its own
-  bool aligned = true;                    // its clock's relation to rank 0's is known
+  std::int64_t begin_ns = 0, end_ns = 0;  // on rank 0's clock; on its own clock unless `aligned`
+  bool aligned = true;                    // the clock's offset to rank 0's clock is known
   double step_s = 0, compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
   double input_s = 0;  // data wait and host to device
 
-  // compute + overlapped + exposed + waiting + input + other = step. Waiting for slower ranks is taken out of the
-  // exposed communication first, as in predictions; input is what of it lies outside of compute and communication.
+  // compute + overlapped + exposed + waiting + input + other = step. Waiting for slower ranks is subtracted from exposed
+  // communication, as in predictions. Input is only its part outside compute and communication.
   std::array<double, rank_part_count> parts() const;
 };
 
-// One collective of a measured step, complete on all of its ranks, in which one rank alone waited least.
+// One collective of a measured step that all its ranks recorded and in which exactly one rank waited least.
 struct Arrival {
   std::int64_t step = 0;
-  std::int64_t last = 0;      // the rank that came last: it waited least, whatever the clocks say
+  std::int64_t last = 0;      // the rank that arrived last, which is the rank that waited least (no clock is used)
   double kept_waiting_s = 0;  // median wait of the others
 };
 
@@ -55,19 +55,19 @@ struct RankTimes {
   std::vector<store::HostConditionRow> conditions;
 };
 
-// Throws store::DatabaseError; std::invalid_argument when there is no such measurement.
+// Throws store::DatabaseError, or std::invalid_argument if the measurement does not exist.
 RankTimes read_ranks(store::Database&, std::int64_t measurement);
 RankTimes read_ranks(SQLite::Database&, std::int64_t measurement);  // throws SQLite::Exception instead
 
-// The steps whose middle, averaged over the ranks whose clock is known, lies in [begin, end) on rank 0's clock, and
-// their collectives. A step of which no rank's clock is known lies in no range.
+// Returns the steps whose middle lies in [begin, end) on rank 0's clock, with their collectives. The middle is averaged
+// over the ranks with a known clock; steps without such a rank are left out.
 RankTimes within(const RankTimes&, std::int64_t begin_ns, std::int64_t end_ns);
 
-// Measured steps that every rank recorded: others compare ranks that did not do the same.
+// Returns the measured steps that every rank recorded; in other steps ranks are not comparable.
 using StepRows = std::map<std::int64_t, std::map<std::int64_t, const RankStep*>>;  // step -> rank -> row
 StepRows complete_steps(const RankTimes&);
 
-// Measured steps of each rank, in their order.
+// Returns the measured steps of each rank in order.
 std::map<std::int64_t, std::vector<const RankStep*>> measured_by_rank(const RankTimes&);
 
 }  // namespace ddpprof::metrics

@@ -1,4 +1,4 @@
-// Measured scaling: one point a strategy and N.
+// Measured scaling: one point per strategy and N.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ class Database;
 
 namespace ddpprof::metrics {
 
-// One curve a strategy: of the batch that was measured at most worker counts, the larger one when two were.
+// Returns one curve per strategy: the batch that was measured at most worker counts. Ties go to the larger batch.
 std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>&);
 
 struct MeasuredScaling {
@@ -23,12 +23,12 @@ struct MeasuredScaling {
   scaling::ScalingPoint point;
 };
 
-// What the database measured, as knee_table takes it. Throws store::DatabaseError.
+// Returns the points of scaling_configurations. The first throws store::DatabaseError.
 std::vector<MeasuredScaling> measured_scaling(store::Database&);
-std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&);  // of scaling_configurations
+std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&);
 
-// Whether predictions are for the machine that was measured: on another, with cores of its own say, the row at a
-// measured N is not what was measured there, and measured points do not belong on that curve.
+// Returns true if predictions are for the measured machine. For another machine (for example one with more cores) the
+// prediction at a measured N differs from the measurement, and measured points do not belong on that curve.
 bool of_measured_machine(const MeasuredScaling&, std::span<const store::PredictionRow>);
 
 }  // namespace ddpprof::metrics

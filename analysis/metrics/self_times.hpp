@@ -1,4 +1,4 @@
-// What nested ranges of one thread take by themselves, without the ones inside of them.
+// Self times: durations of nested ranges of one thread without the ranges inside them.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace ddpprof::metrics {
 
-// Given by start, the longer first. `take` gets each range once its end has come, its time less that inside of it
-// being end_ns - start_ns - inner_ns.
+// Ranges are given in order of start, the longer first. `take` receives each range after its end; its self time is
+// end_ns - start_ns - inner_ns.
 class SelfTimes {
  public:
   struct Open {
@@ -17,7 +17,7 @@ class SelfTimes {
   template <class Take>
   void begin(std::int64_t start_ns, std::int64_t end_ns, std::int64_t name_id, Take&& take) {
     close(start_ns, take);
-    // What outlasts the one around it, as damaged files have it, counts within it alone.
+    // In damaged files a range may end after the range around it: only the part inside counts.
     if (!open_.empty()) {
       end_ns = std::min(end_ns, open_.back().end_ns);
       open_.back().inner_ns += end_ns - start_ns;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double drift_p = 0.01, drift_share = 0.02, drift_share_to_warn = 0.05;
 constexpr double unsettled_p = 0.001, unsettled_excess_to_warn = 0.05, outlier_share_to_warn = 0.05;
-constexpr double dependent = 1.0 / 3.0;  // of the steps: below that many effective ones, neighbours are alike
+constexpr double dependent = 1.0 / 3.0;  // effective steps / steps below which neighbours count as correlated
 constexpr std::int64_t few_steps = 20;
 
 Stability stability_of(std::span<const RunStep> steps) {
@@ -53,7 +53,7 @@ std::string in_repeats(std::size_t count, const Configuration& c) {
   return c.measurements.size() > 1 ? fmt::format(", in {} of {} repeats", count, c.measurements.size()) : "";
 }
 
-// The measurement in which `value` is largest among those that `holds` is true of, and how many those are.
+// Returns the measurement with the largest `value` among those for which `holds` is true, and their number.
 template <class Holds, class Value>
 std::pair<const Stability*, std::size_t> worst(const std::vector<Stability>& all, Holds&& holds, Value&& value) {
   const Stability* found = nullptr;
@@ -66,10 +66,10 @@ std::pair<const Stability*, std::size_t> worst(const std::vector<Stability>& all
   return {found, count};
 }
 
-// Warm-up is short beside the measurement; what lasts longer is another level.
+// A warm-up is short compared with the measurement; anything longer is a change of level.
 bool is_warmup(const Stability& s) { return 5 * s.unsettled <= s.steps; }
 
-// MSER-5 cuts noise somewhere as well, and where it looks slow: hence the small p.
+// MSER-5 also cuts slow-looking noise, therefore p must be small.
 bool warms(const Stability& s) {
   return s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn && s.unsettled_p_value < unsettled_p;
 }
@@ -122,7 +122,7 @@ std::vector<Disturbance> unsteadiness(const Configuration& c) {
                        count});
     }
   }
-  // A slow front looks like a drift; a repeat that has one is not asked again.
+  // Slow leading steps look like a drift, so repeats that have them are not tested for drift.
   const auto [moving, moving_count] = worst(
       all, [](const Stability& s) { return !warms(s) && drifts(s) && std::abs(s.change) > drift_share_to_warn; },
       [](const Stability& s) { return std::abs(s.change); });

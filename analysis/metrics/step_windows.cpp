@@ -10,7 +10,7 @@
 namespace ddpprof::metrics {
 
 const StepWindows::Window* StepWindows::at(std::int64_t ns) {
-  // That of the event before, or the next one.
+  // Try the window of the previous event and the next one first.
   for (std::size_t i = last; i < std::min(last + 2, windows.size()); ++i) {
     if (windows[i].start_ns > ns || ns >= windows[i].end_ns) continue;
     last = i;

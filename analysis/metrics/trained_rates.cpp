@@ -23,7 +23,7 @@ std::int64_t resumed_step(const std::string& options) {
   return std::clamp<std::int64_t>(parsed["resumed_step"].get<std::int64_t>(), 0, most_steps);
 }
 
-// What the ranks recorded of the step that is being read.
+// Records of the ranks for the step that is being read.
 struct Rows {
   std::vector<double> rates, local_gradient_sqr;
   double gradient_sqr = 0.0;

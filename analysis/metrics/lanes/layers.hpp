@@ -1,4 +1,4 @@
-// What a thread shows of spans that lie over each other. Internal to the report library.
+// Overlapping spans of a thread, reduced to the visible ones. Internal to analysis/metrics.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ddpprof::metrics {
 
-// What a thread does, as a layer of paint: where two lie over each other the higher one shows, of equals the later.
+// A span with a height. Where spans overlap, the higher one is visible; ties go to the one that starts later.
 struct Layer {
   Span time;
   std::string name;
@@ -29,7 +29,7 @@ struct Slice {
   std::size_t layer = 0;
 };
 
-// What shows of the window, in order of time; neighbours of one layer are one slice.
+// Returns the visible parts within the window, in order of time. Adjacent parts of one layer are one slice.
 std::vector<Slice> paint(const std::vector<Layer>& layers, Span window);
 
 }  // namespace ddpprof::metrics

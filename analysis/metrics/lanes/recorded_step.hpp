@@ -1,4 +1,4 @@
-// What the database keeps of one step on one rank. Private to the report library.
+// The records of one step on one rank. Internal to analysis/metrics.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -13,7 +13,7 @@
 namespace ddpprof::metrics {
 
 struct Span {
-  std::int64_t begin_ns = 0, end_ns = 0;  // since the step's start
+  std::int64_t begin_ns = 0, end_ns = 0;  // relative to the start of the step
 };
 
 inline Span clip(Span span, Span window) {
@@ -36,7 +36,7 @@ struct Gradient {
 struct Collective {
   std::string op;
   std::int64_t bucket = -1, bytes = 0, launch_ns = 0, skew_ns = 0;
-  std::optional<Span> time;  // none when it never ended
+  std::optional<Span> time;  // empty if it did not end
 };
 
 struct Recorded {
@@ -46,7 +46,7 @@ struct Recorded {
   std::vector<Phase> phases;
   std::vector<Gradient> gradients;
   std::vector<Collective> collectives;                // by start
-  std::map<std::int64_t, std::vector<Span>> kernels;  // device -> compute kernels, by start
+  std::map<std::int64_t, std::vector<Span>> kernels;  // compute kernels by device, in order of start
 
   Span time() const { return {0, duration_ns}; }
 };

@@ -31,12 +31,12 @@ std::string name_of(const Collective& collective, std::int64_t workers) {
   return collective.bucket >= 0 ? op + " of bucket " + std::to_string(collective.bucket) : op;
 }
 
-// Where the device is a GPU, the host launches and goes on: what it does tells neither compute nor waiting.
+// True on a GPU: the host launches work and continues, so its phases show neither compute nor waiting.
 bool host_only_launches(const Recorded& step) { return step.device == "cuda"; }
 
 bool inside(const Span& phase, std::int64_t at_ns) { return at_ns >= phase.begin_ns && at_ns <= phase.end_ns; }
 
-// The part of a backward in which its thread only waits, and what it copies back afterwards.
+// Adds the part of backward in which its thread only waits, and the copies after it.
 void add_waits(const Recorded& step, const Phase& backward, std::vector<Layer>& layers) {
   std::int64_t from_ns = backward.time.begin_ns, to_ns = backward.time.begin_ns;
   bool launched = false;
@@ -46,7 +46,7 @@ void add_waits(const Recorded& step, const Phase& backward, std::vector<Layer>& 
     if (!inside(backward.time, collective.launch_ns)) continue;
     launched = true;
     from_ns = std::max(from_ns, collective.launch_ns);
-    // One that never ended is waited for until backward ends: nothing was copied back for it.
+    // A collective that did not end is waited for until backward ends, and nothing is copied back for it.
     to_ns = std::max(to_ns, collective.time ? collective.time->end_ns : backward.time.end_ns);
   }
   if (!launched) return;  // an earlier micro-batch: nothing is reduced
@@ -55,7 +55,7 @@ void add_waits(const Recorded& step, const Phase& backward, std::vector<Layer>& 
   layers.push_back({{to_ns, backward.time.end_ns}, "copies back", SegmentKind::own_copy, 2, {}});
 }
 
-// While replicas run, DataParallel's thread hands out the work and waits: only what runs on them is compute.
+// DataParallel's thread distributes work and waits while replicas run, so only the replicas' work is compute.
 void add_replicas(const Recorded& step, const Phase& pass, std::vector<Layer>& layers) {
   std::optional<Span> window;
   const SegmentKind kind = pass.name == vocabulary::forward ? SegmentKind::forward : SegmentKind::backward;
@@ -92,7 +92,7 @@ std::vector<Slice> thread_of(const Recorded& step) {
 
 using ForPart = std::function<void(SegmentKind kind, Span part)>;
 
-// The parts of a collective: waiting for slower ranks at its start, then beside compute or not.
+// Splits a collective: waiting for slower ranks at its start, then overlapped or exposed parts.
 void split(const Collective& collective, const std::vector<Span>& computes, Span window, const ForPart& part) {
   const Span whole = clip(*collective.time, window);
   const std::int64_t arrived_ns = std::min(whole.end_ns, collective.time->begin_ns + collective.skew_ns);
@@ -108,7 +108,7 @@ void split(const Collective& collective, const std::vector<Span>& computes, Span
   if (whole.end_ns > at_ns) part(SegmentKind::exposed, {at_ns, whole.end_ns});
 }
 
-// When anything computes: kernels on a GPU, else what the thread does; nothing where the kernels were not kept.
+// Returns the intervals of compute: kernels on a GPU, otherwise phases of the thread. Empty if kernels were not kept.
 std::optional<std::vector<Span>> computes_of(const Recorded& step, const std::vector<Slice>& thread) {
   std::vector<Span> all;
   for (const auto& [device, spans] : step.kernels) all.insert(all.end(), spans.begin(), spans.end());
@@ -127,7 +127,7 @@ std::optional<std::vector<Span>> computes_of(const Recorded& step, const std::ve
   return united;
 }
 
-// What the thread waits for where it does not compute.
+// Replaces parts without compute by what the thread waits for.
 std::vector<Slice> with_waiting(std::vector<Slice> thread, const Recorded& step) {
   std::vector<Layer> layers;
   for (const Slice& slice : thread) layers.push_back({slice.time, slice.name, slice.kind, 0, slice.bytes});
@@ -168,7 +168,7 @@ Lane moments_of(const Recorded& step) {
   return lane;
 }
 
-// Without `computes` each is one segment: what of it is hidden is not known.
+// Without `computes` each collective is one segment, because its overlap is unknown.
 void add_collectives(StepLanes& out, const Recorded& step, const std::optional<std::vector<Span>>& computes) {
   std::vector<Lane> lanes;
   std::vector<std::int64_t> free_ns;

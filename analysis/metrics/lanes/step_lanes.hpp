@@ -1,9 +1,10 @@
-// One measured step of one rank as lanes, from what the database keeps of it: phases, gradients, collectives, replicas.
+// One measured step of one rank as lanes, from its records: phases, gradients, collectives, replicas.
 //
-// The first lane is the step's own thread, by the rules the step table is made with: compute is forward, backward and
-// optimizer without waiting and copying; a collective in flight beside it is overlapped, elsewhere exposed or, where it
-// waits for slower ranks, skew. On a GPU that lane is the host's, which launches: it shows neither waiting nor copying,
-// and kernels have lanes of their own. Where they were not kept, a collective in flight is one segment of kind `other`.
+// The first lane is the thread of the step, with the rules of the step table: compute is forward, backward and optimizer
+// without waiting and copying. A collective in flight during compute is overlapped. Otherwise it is exposed, or skew
+// while it waits for slower ranks. On a GPU the first lane is the host thread, which launches the work: it shows no
+// waiting or copying, and kernels have lanes of their own. If kernels were not kept, a collective in flight is one
+// segment of kind `other`.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@
 
 namespace ddpprof::metrics {
 
-// The measured step whose time (mean over the ranks) is nearest the median; of equals the first. Throws
-// std::invalid_argument when the measurement has none.
+// Returns the measured step whose time (mean over the ranks) is nearest to the median; ties go to the first. Throws
+// std::invalid_argument if the measurement has no measured step.
 std::int64_t typical_step(store::Database&, std::int64_t measurement);
 
-// `rank` is 0 for DataParallel's one process; without `step` the typical one. Throws std::invalid_argument when that
-// rank recorded no such step, store::DatabaseError when the file cannot be read.
+// `rank` is 0 for DataParallel's single process. Without `step`: typical_step. Throws std::invalid_argument if the rank
+// did not record this step, store::DatabaseError if the file cannot be read.
 step::StepLanes measured_lanes(store::Database&, std::int64_t measurement, std::int64_t rank,
                                std::optional<std::int64_t> step = {});
 

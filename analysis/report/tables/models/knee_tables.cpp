@@ -23,7 +23,7 @@ Table knee_table_without_rows(const std::string& looked_at) {
                ", from 2 on, at which exposed communication (including waits for slower ranks) exceeds this share of "
                "the step. Above 50 % the step is communication-bound. If an N was measured, the measured value is used "
                "instead of the predicted one.";
-  table.empty = "Nothing measured and nothing predicted.";
+  table.empty = "This file has no measured step and no prediction. Measure with: ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),
                    count("gpus_per_node", "ranks per host", "ranks"),
                    share("threshold", "exposed above"),
