@@ -1,4 +1,5 @@
-// The report's first table: in words, per strategy, what was measured, what more workers would do, what binds.
+// The first table of a report: per strategy, in words, the measured scaling, predictions for more workers, and the
+// binding term.
 #pragma once
 
 #include "analysis/report/tables/source.hpp"

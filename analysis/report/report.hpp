@@ -21,21 +21,22 @@ struct ReportInfo {
 };
 std::vector<ReportInfo> report_names();
 
-// Tables about learning rates that take the file's scenario to make, which this library does not read. Each is asked
-// for by the reports that have its tables.
+// Tables about learning rates that require the file's scenario, which this library does not read. A function is called
+// only by reports that contain its tables.
 struct ScenarioTables {
-  std::function<std::vector<Table>()> rates;  // learning_rate and warmup; nothing or none: those that were stored
-  std::function<std::vector<Table>()> plans;  // what follows from them; nothing: none
+  std::function<std::vector<Table>()>
+      rates;  // learning_rate and warmup; unset or an empty result: the stored tables are used
+  std::function<std::vector<Table>()> plans;  // further tables; unset: no further tables
 };
 
-// The same database gives the same report; the rule is that of the report `overlap`. Throws std::invalid_argument on an
-// unknown name (listing the known ones) and store::DatabaseError when the file cannot be read. With the scenario's
-// tables: runner/scenario_queries/report.hpp.
+// Returns a report. It is deterministic. The overlap rule applies to report `overlap`. Throws std::invalid_argument for
+// an unknown name (the message lists the known ones) and store::DatabaseError if the file cannot be read.
+// runner/scenario_queries/report.hpp builds reports with the scenario's tables.
 Report build_report(store::Database&, std::string_view name, metrics::OverlapRule = metrics::OverlapRule::intersection,
                     const ScenarioTables& = {});
 
-// What to know before believing the numbers of a file whose configurations have been read (measured.hpp): its warnings
-// and errors, most severe first. Throws store::DatabaseError.
+// Returns the warnings and errors of a file, most severe first. `configurations` are those of the file (measured.hpp).
+// Throws store::DatabaseError.
 Table notices(store::Database&, const std::vector<metrics::Configuration>&);
 
 }  // namespace ddpprof::report

@@ -1,4 +1,4 @@
-// Columns by what they hold, for every table of a report.
+// Functions that make columns by their kind of data, and cells.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ Column seconds(std::string name, std::string title, std::string scale_with = "")
 Column quantity(std::string name, std::string title, std::string unit);
 Column share(std::string name, std::string title);
 
-// Every cell with so many significant digits of its own.
+// Shows every cell with `count` significant digits.
 Column digits(Column column, int count);
 
 void append(Table&, std::vector<Column>);
 
 Cell known(const std::optional<double>&);
-Cell where_positive(double);  // unknown where it is not above 0: of imports that do not say how many samples
-Cell ratio(std::optional<double> part, double whole);  // unknown when the part is, or when the whole is not positive
+Cell where_positive(double);  // unknown if not above 0, for example if an import has no number of samples
+Cell ratio(std::optional<double> part, double whole);  // unknown if the part is unknown or the whole is not positive
 
 }  // namespace ddpprof::report

@@ -6,7 +6,7 @@
 
 namespace ddpprof::report {
 
-// Quoted when it holds a comma, a quote, a line break, or starts or ends with a space; quotes are doubled.
+// Quotes the field if it contains a comma, a quote or a line break, or starts or ends with a space. Quotes are doubled.
 inline std::string csv_field(std::string_view text) {
   const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos &&
                      (text.empty() || (text.front() != ' ' && text.back() != ' '));

@@ -1,4 +1,4 @@
-// A table as people read it: cells already text, units in the headings. Shared by the text and Markdown renderers.
+// A table formatted for people: cells as text, units in the headings. Used by the text, Markdown and HTML renderers.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ struct ShownColumn {
   bool right = false;  // numbers
   bool prose = false;
   bool key = false;
-  std::size_t column = 0;  // of the table's columns
+  std::size_t column = 0;  // index into the table's columns
   std::vector<std::string> cells;
 
   std::string heading() const { return unit.empty() ? title : title + " [" + unit + "]"; }
 };
 
-// Columns that say nothing (every cell unknown, or hide_constant and hide_zero apply) are left out.
+// Columns without information (all cells unknown, or hide_constant or hide_zero applies) are left out.
 std::vector<ShownColumn> show(const Table&);
 
 std::size_t display_width(const std::string& utf8);  // code points

@@ -12,7 +12,7 @@ namespace ddpprof::report {
 
 enum class Kind {
   text,     // a short word
-  prose,    // a sentence: wrapped where the width is limited
+  prose,    // a sentence; wrapped if the width is limited
   integer,  // a count or an index
   real,     // a measured quantity, in the column's base unit
   share,    // a ratio; shown as a percentage, stored as it is
@@ -25,9 +25,9 @@ struct Column {
   std::string unit;  // base unit: s, bytes, bytes/s, samples/s, samples, steps, workers, …; "" for none
   Kind kind = Kind::text;
   std::string scale_with;      // name of the column whose display unit this one shares, "" for its own
-  bool hide_constant = false;  // left out of text, Markdown and HTML when every row says the same
-  bool hide_zero = false;      // … when every row is zero or unknown
-  int digits = 0;              // significant digits a cell is shown with; 0: decimals in common for the whole column
+  bool hide_constant = false;  // left out of text, Markdown and HTML if all rows have the same value
+  bool hide_zero = false;      // left out if all rows are zero or unknown
+  int digits = 0;              // significant digits of each cell; 0: the whole column has the same decimals
 };
 
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;  // monostate: not known, not measured
@@ -39,18 +39,18 @@ struct Table {
   std::vector<Column> columns;
   std::vector<Row> rows;
   int key_columns = 0;     // leading columns that are repeated when a wide table is folded
-  bool as_record = false;  // one row, read better as a list of names and values
-  std::string empty;       // what to say when there are no rows: why, and what to do
-  std::string section{};   // the heading that this table and those after it stand below, where a report is long
+  bool as_record = false;  // one row, shown as a list of names and values
+  std::string empty;       // text of a table without rows: the reason and what to do
+  std::string section{};   // heading above this table and the following ones in long reports
 };
 
-// The row's cell below the column of that name, which the table has; throws std::out_of_range where it has none.
+// Returns the row's cell in the column with this name. Throws std::out_of_range if the table does not have the column.
 const Cell& cell_of(const Table&, const Row&, std::string_view column);
 
 struct Report {
   std::string name, title;
   std::vector<Table> tables;
-  std::string note{};  // what the report leaves out, and where it is
+  std::string note{};  // what the report does not contain, and where to find it
 };
 
 }  // namespace ddpprof::report

@@ -1,7 +1,7 @@
 // A figure as inline SVG: a frame with two axes, and marks in the page's colours.
 //
-// Colours come from the page's style by class: `c0` to `c6` for series, `part-…` for parts of a step; so a figure
-// follows the reader's light or dark theme, and refers to nothing outside of the page.
+// Colours are classes of the page's style sheet: `c0` to `c6` for series, `part-…` for parts of a step. So a figure
+// follows the light or dark theme and uses nothing outside the page.
 #pragma once
 
 #include <span>
@@ -15,10 +15,10 @@ namespace ddpprof::report::html {
 inline constexpr int series_colours = 7;
 
 struct Point {
-  double x = 0, y = 0;  // of the axes
+  double x = 0, y = 0;  // in units of the axes
 };
 
-// A line of the legend: how the mark looks, and what it means.
+// A line of the legend: the mark and its meaning.
 struct LegendItem {
   enum class Mark { measured, predicted, fitted, block, pale_block } mark = Mark::measured;
   std::string classes;  // "c0", "part-compute"
@@ -29,7 +29,7 @@ struct Figure {
   std::string title;
   std::string svg;
   std::vector<LegendItem> legend;
-  std::string caption;  // the rule the figure follows, where the table's note does not have it
+  std::string caption;  // the rule of the figure, if the table's note does not contain it
 };
 
 class Drawing {
@@ -40,11 +40,12 @@ class Drawing {
   };
   static constexpr double line_height = 15;
 
-  // `id`: unique on the page, of the identifier's characters. `description`: what a reader who does not see it misses.
+  // `id`: unique on the page, with the characters of an identifier. `description`: text for readers who cannot see the
+  // figure.
   Drawing(std::string id, std::string title, std::string description, Size size);
 
-  // The grid, the ticks and the axes' titles. `categories`: in place of an x axis, equally wide places from left to
-  // right, numbered from 0; the middle of the first is at x = 0.
+  // Draws the grid, the ticks and the titles of the axes. `categories`: replace the x axis by places of equal width
+  // from left to right, numbered from 0; the middle of the first is at x = 0.
   void frame(Axis x, Axis y);
   void frame(const std::vector<std::string>& categories, const std::string& title, Axis y);
 
@@ -52,12 +53,12 @@ class Drawing {
   void band(std::span<const Point> low, std::span<const Point> high, const std::string& classes);
   void dot(Point, const std::string& classes, const std::string& tip);
   void whisker(double x, double low, double high, const std::string& classes);
-  // Of categories: from `low` to `high`, its middle at `x`.
+  // A bar of a category from `low` to `high`, centred at `x`.
   void bar(double x, double low, double high, const std::string& classes, const std::string& tip);
-  // Across the whole plot at x, its label in the `row`th line above the plot.
+  // A vertical line at x over the whole plot. Its label is in line `row` above the plot.
   void marker(double x, int row, const std::string& label, const std::string& classes);
   void label(Point at, double dx, double dy, const std::string& text, const std::string& classes);
-  // At the right of the plot, moved apart where they would cover each other.
+  // Labels to the right of the plot. Overlapping labels are moved apart.
   struct EndLabel {
     Point at;
     std::string text, classes;
@@ -78,6 +79,6 @@ class Drawing {
   std::size_t categories_ = 0;
 };
 
-std::string swatch(const LegendItem&);  // the mark alone, as inline SVG
+std::string swatch(const LegendItem&);  // the mark without text, as inline SVG
 
 }  // namespace ddpprof::report::html

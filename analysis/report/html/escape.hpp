@@ -1,4 +1,4 @@
-// Text of any origin as text of an HTML page.
+// Escapes any text for an HTML page.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace ddpprof::report::html {
 
-// Safe between tags and inside of double quotes, in HTML and in XML alike. Bytes that are not UTF-8 and characters that
-// XML 1.0 does not allow become U+FFFD; tabs and line ends stay.
+// The result is safe between tags and inside double quotes, in HTML and XML. Bytes that are not UTF-8 and characters
+// that XML 1.0 forbids become U+FFFD. Tabs and line ends are kept.
 std::string escaped(std::string_view text);
 
-// Letters, digits, '-' and '_' of it, for an id; never empty.
+// Returns the letters, digits, '-' and '_' of the text, for an id. Never empty.
 std::string identifier(std::string_view text);
 
 }  // namespace ddpprof::report::html

@@ -1,4 +1,4 @@
-// A report as one HTML page that needs nothing but itself: no script, nothing from elsewhere.
+// A report as one self-contained HTML page: no script, no external resources.
 #pragma once
 
 #include <iosfwd>

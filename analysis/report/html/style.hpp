@@ -1,4 +1,4 @@
-// How the page looks: light, dark and printed.
+// The style sheet of the page: light, dark and printed.
 #pragma once
 
 #include <string_view>

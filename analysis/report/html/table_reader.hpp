@@ -1,4 +1,4 @@
-// Values of a report's table by the names of its columns, for figures.
+// Reads values of a table by column name, for figures.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::report::html {
 
-// The report's table of that name with at least one row; nullptr without.
+// Returns the report's table with this name if it has at least one row, otherwise nullptr.
 const Table* table_of(const Report&, std::string_view name);
 
 class TableReader {
@@ -17,9 +17,10 @@ class TableReader {
   explicit TableReader(const Table& table) : table_(table) {}
 
   bool has(std::string_view column) const { return index_of(column).has_value(); }
-  // In the column's base unit; nothing where the column is absent, the cell unknown, a word or not finite.
+  // Returns the value in the column's base unit. Empty if the column is missing, or the cell is unknown, text or not
+  // finite.
   std::optional<double> number(const Row&, std::string_view column) const;
-  // "" where the column is absent or the cell unknown; whole numbers in decimal.
+  // Returns "" if the column is missing or the cell is unknown; integers in decimal.
   std::string text(const Row&, std::string_view column) const;
   const std::vector<Row>& rows() const { return table_.rows; }
 

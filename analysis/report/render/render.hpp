@@ -13,11 +13,11 @@ enum class Format { table, csv, json, markdown, html };
 
 std::optional<Format> parse_format(std::string_view name);  // "table", "csv", "json", "markdown", "html"
 
-// `width`: columns a text table may take before it is folded (repeating its key columns) and its prose wrapped; 0 means
-// default_width. The other formats ignore it. Text, Markdown and HTML choose a unit per column and name it in the
-// heading; CSV and JSON keep base units and every digit (docs/reference/report/formats.md). HTML is one page without
-// script that refers to nothing outside of itself, well-formed XML too, whatever bytes the database has; figures show
-// what its tables hold.
+// `width`: maximum width of a text table in characters. Wider tables are folded (key columns are repeated) and their
+// prose is wrapped; 0 means default_width. Other formats ignore it. Text, Markdown and HTML choose a unit per column
+// and show it in the heading. CSV and JSON keep base units and all digits (docs/reference/report/formats.md). HTML is
+// one page without script or external resources, which is also well-formed XML for any bytes in the database. Its
+// figures show data of its tables.
 inline constexpr int default_width = 120;
 void render(const Report&, Format, std::ostream&, int width = 0);
 

@@ -1,4 +1,4 @@
-// One function a format. Internal to the report library; callers use render.hpp.
+// One function per format. Internal to this folder; callers use render.hpp.
 #pragma once
 
 #include <iosfwd>

@@ -1,4 +1,4 @@
-// What tables about configurations share: their source, their leading columns.
+// Shared by tables about configurations: the source of their data and their leading columns.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -17,10 +17,10 @@ namespace ddpprof::report {
 struct Source {
   SQLite::Database& db;
   std::vector<metrics::Configuration> configurations;
-  std::vector<Table> rates = {};  // learning_rate and warmup as the scenario has them; none: those that were stored
+  std::vector<Table> rates = {};  // learning_rate and warmup from the scenario; empty: the stored tables are used
 };
 
-// Why a table of steps is empty, and what to do: of runs, and of imports whatever wrote them.
+// Text of an empty table of steps: the reason and what to do, for runs and imports.
 inline constexpr const char* no_measured_step =
     "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml. In imported traces, mark each "
     "step: call prof.step() of PyTorch's profiler, or add an NVTX range for Nsight Systems.";
@@ -31,7 +31,7 @@ Row configuration_cells(const metrics::Configuration&);
 inline constexpr int configuration_column_count = 4;
 Table table_of_configurations(std::string name, std::string title, std::string note);
 
-// Place in Source::configurations by measurement.
+// Returns the index into Source::configurations by measurement id.
 std::map<std::int64_t, std::size_t> configuration_of_measurement(const Source&);
 
 Cell median_cell(const std::vector<double>&);  // unknown without values

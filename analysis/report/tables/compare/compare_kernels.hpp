@@ -1,4 +1,4 @@
-// A kernel of both files, or of one, and how much of a step it is that changed. Internal to the report library.
+// A kernel of one or both files, and the change of its time per step. Internal to this folder.
 #pragma once
 
 #include <optional>
@@ -8,26 +8,26 @@
 
 namespace ddpprof::report {
 
-// Of A's step: kernels that take less in both files share a row.
+// Share of A's step: kernels below it in both files share one row.
 inline constexpr double shown_kernel_of_step = 0.001;
 
 struct KernelSide {
-  double step_s = 0;             // of one rank: median over the measured steps; mean where most of a file's lack it
-  double mean_s = 0;             // of one rank a step
-  double calls = 0;              // of one rank a step: mean
-  std::optional<double> call_s;  // mean duration; none where it was never called
+  double step_s = 0;             // per rank: median over the measured steps, or mean if most steps of a file lack it
+  double mean_s = 0;             // mean per rank and step
+  double calls = 0;              // mean per rank and step
+  std::optional<double> call_s;  // mean duration; empty without calls
 };
 
 struct KernelDifference {
   const Pair* pair = nullptr;
-  std::string kind, name, shape;  // "old → new" where two were taken for one
+  std::string kind, name, shape;  // "old → new" if two kernels are treated as one
   std::string change;             // only in A, only in B, renamed?, other shape?, more calls, slower calls, …; or ""
   KernelSide a, b;
-  bool totals = false;                   // of whole traces
-  std::optional<stats::Interval> ratio;  // of the time a step: B / A
+  bool totals = false;                   // true: totals of whole traces
+  std::optional<stats::Interval> ratio;  // of the time per step: B / A
   std::string verdict, why;
 
-  double of_step() const;  // means' (B − A) / A's step
+  double of_step() const;  // (B − A) / A's step, with means
 };
 
 }  // namespace ddpprof::report

@@ -1,4 +1,5 @@
-// Every learning-rate rule's schedule at each N, decay included, and what a noise scale says of larger batches.
+// Schedules of all learning-rate rules at each N, including decay, and the benefit of larger batches by the noise
+// scale.
 #pragma once
 
 #include <span>
@@ -11,19 +12,19 @@
 
 namespace ddpprof::report {
 
-// A row for each N and rule: its rate at the start, at the end of the warm-up, at quarters of the training and at its
-// last step. A rule without an answer has a row that says why. Throws std::invalid_argument on options or a decay that
-// cannot be.
+// One row per N and rule: the rate at the start, at the end of the warm-up, at the quarters of the training and at its
+// last step. A rule without a rate has a row with the reason. Throws std::invalid_argument if the options or the decay
+// are invalid.
 Table schedules_table(const fit::LearningRateOptions&, std::span<const learning_rate::Rule>);
 
-// The most workers whose global batch keeps the efficiency, by the critical batches that the noise scale allows: "23
-// (17 to 33)", "any" where it never falls that far.
+// Returns the maximum number of workers whose global batch has at least this efficiency, for the critical batches that
+// follow from the noise scale: "23 (17 to 33)"; "any" if the efficiency never falls below it.
 std::string workers_at_text(const fit::LearningRateOptions&, const stats::Interval& noise_scale_samples,
                             double efficiency);
 
-// A row for each N: the gain and the efficiency of its batch, the steps to a target beside the base batch's, all for
-// the critical batches that the noise scale allows, and whether the linear rule is expected to hold. Throws
-// std::invalid_argument as large_batch.hpp.
+// One row per N: gain and efficiency of its batch, steps to a target relative to the base batch (all for the critical
+// batches that follow from the noise scale), and whether the linear rule is expected to be valid. Throws
+// std::invalid_argument like large_batch.hpp.
 Table large_batches_table(const fit::LearningRateOptions&, const stats::Interval& noise_scale_samples);
 
 }  // namespace ddpprof::report

@@ -1,4 +1,4 @@
-// Learning rates as the database or the scenario has them.
+// Learning rates of the database or of the scenario.
 #pragma once
 
 #include <vector>

@@ -35,9 +35,10 @@ std::string basis_text(const TargetTime&);  // "measured", "bounds from N = 2", 
 std::vector<TargetTime> target_times(const fit::LearningRateOptions&, const metrics::LossCurves&,
                                      std::span<const TrainingTime> asked, double target);
 
-// A row each measured configuration with losses, then one each of `asked` (the options' batch, predicted steps) whose
-// N was not measured with that batch: bounds from the measured configuration of its strategy nearest in global batch,
-// of those that took more than the first mean to reach the target. `target`: nothing for default_target.
+// One row per measured configuration with losses, then one row for each of `asked` (the options' batch, predicted
+// steps) whose N was not measured with that batch. Its bounds are from the measured configuration of the same strategy
+// with the nearest global batch, among those that reached the target after the first mean. `target` empty:
+// default_target.
 Table time_to_target_table(const fit::LearningRateOptions&, const metrics::LossCurves&,
                            std::span<const TrainingTime> asked, std::optional<double> target);
 

@@ -9,7 +9,7 @@
 
 namespace ddpprof::report {
 
-// `plan`: in words, what was planned.
+// `plan`: description of the planned rates.
 Table trained_rates_table(const std::vector<metrics::TrainedRates>&, const std::string& plan);
 
 }  // namespace ddpprof::report

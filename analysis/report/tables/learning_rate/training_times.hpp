@@ -1,4 +1,4 @@
-// What each N's training takes by the predictions: the steps of learning_rate_tables.hpp at the predicted step.
+// Predicted duration of a training at each N: steps of learning_rate_tables.hpp × predicted step.
 #pragma once
 
 #include <functional>

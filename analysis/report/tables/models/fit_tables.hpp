@@ -1,4 +1,5 @@
-// Tables about a fit that the database does not keep: the forms that competed, and each measured all-reduce beside it.
+// Tables about a fit that are not stored in the database: the compared forms, and each measured all-reduce with its
+// fitted time.
 #pragma once
 
 #include "analysis/predict/predict.hpp"
@@ -7,14 +8,14 @@
 
 namespace ddpprof::report {
 
-// The rows `fit_table` and its sisters show, of models fitted a moment ago: those that `ddpprof run` would have
-// written.
+// Returns the rows of `fit_table` and related tables for models in memory: the rows that `ddpprof run` would write.
 std::vector<store::FitRow> fit_rows(const fit::Models&);
 
-// Each form's error at the held-out N, of the fit itself, and its share of the draws; the picked one first, and why.
+// Each form's error at the held-out N, error of the fit, and share of the draws. The selected form is first, with the
+// reason.
 Table forms_table(const fit::AllReduceFit&);
 
-// The measured all-reduces that the fit rests on, in nccl-tests' terms, beside what was fitted.
+// The measured all-reduces that the fit uses, with the columns of nccl-tests, and the fitted times.
 Table all_reduce_points_table(const fit::AllReduceFit&);
 
 }  // namespace ddpprof::report

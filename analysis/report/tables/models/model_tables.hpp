@@ -1,4 +1,4 @@
-// Tables about models from rows, whether these come from a database or were computed a moment ago.
+// Tables about models from rows, which are read from a database or just computed.
 #pragma once
 
 #include <span>
@@ -12,16 +12,16 @@
 
 namespace ddpprof::report {
 
-// Rows are shown ordered by strategy, ranks per node and N.
+// Rows are sorted by strategy, ranks per node and N.
 Table predictions_table(std::vector<store::PredictionRow> rows);
 
-// Per strategy: the smallest of these N at which exposed communication exceeds 10, 25 and 50 % of the step. What was
-// measured counts before what was predicted. Of every N, listed or not: what_if_tables.hpp's.
+// Per strategy: the smallest of these N at which exposed communication exceeds 10, 25 and 50 % of the step. Measured
+// values take precedence over predicted ones. The knee_table of what_if_tables.hpp considers all N.
 Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted);
 
 Table fit_table(std::span<const store::FitRow> rows);
 Table fit_parameters_table(std::span<const store::FitRow> rows);
 Table fit_residuals_table(std::span<const store::FitRow> rows);
-Table notes_table(std::span<const store::DiagnosticRow> rows);  // what a fit or a prediction assumes
+Table notes_table(std::span<const store::DiagnosticRow> rows);  // assumptions of a fit or a prediction
 
 }  // namespace ddpprof::report

@@ -1,4 +1,4 @@
-// Tables about models as the database holds them.
+// Tables about the models stored in the database.
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
 

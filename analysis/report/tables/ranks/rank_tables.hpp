@@ -1,4 +1,4 @@
-// One measurement's ranks as tables: medians by rank, every step, who is named and why, steps that stand out.
+// The ranks of one measurement as tables: medians by rank, all steps, named ranks with the evidence, slow steps.
 #pragma once
 
 #include "analysis/metrics/rank_findings.hpp"
@@ -7,10 +7,10 @@
 
 namespace ddpprof::report {
 
-// Medians over the measured steps of this repeat; step, compute, against the mean, waits and slowest by the rules of
-// report `skew`, which pools the repeats of a configuration: equal to it where there is one.
+// Medians over the measured steps of this repeat. Step, compute, against the mean, waits and slowest follow the rules
+// of report `skew`, which pools the repeats of a configuration; with one repeat the values are equal.
 Table ranks_table(const metrics::RankTimes&);
-Table rank_steps_table(const metrics::RankTimes&);  // a row a rank and step
+Table rank_steps_table(const metrics::RankTimes&);  // one row per rank and step
 Table stragglers_table(const metrics::RankTimes&, const metrics::RankFindings&);
 Table slow_steps_table(const metrics::RankFindings&);
 

@@ -1,4 +1,4 @@
-// Tables about steps: whole ones, their parts, their scaling.
+// Tables about steps, their parts and their scaling.
 #pragma once
 
 #include "analysis/report/tables/source.hpp"
@@ -6,9 +6,9 @@
 namespace ddpprof::report {
 
 // steps.cpp
-Table step_table(const Source&);   // step, throughput, speedup, efficiency, the wrapper's cost
-Table time_table(const Source&);   // where the step goes
-Table steps_table(const Source&);  // one row a step
+Table step_table(const Source&);   // step, throughput, speedup, efficiency, cost of the DDP wrapper
+Table time_table(const Source&);   // parts of a step
+Table steps_table(const Source&);  // one row per step
 Table overlap_table(const Source&);
 Table weak_table(const Source&);
 Table strong_table(const Source&);
