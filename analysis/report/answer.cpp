@@ -1,4 +1,5 @@
-// The report's first lines: per strategy what was measured, what more workers would do and what binds them, in words.
+// The first lines of a report: per strategy, in words, the measured scaling, predictions for more workers and the
+// binding term.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace ddpprof::report {
 namespace {
 
-constexpr double wide_interval = 10.0;  // high / low from which a prediction says little
+constexpr double wide_interval = 10.0;  // high / low above which a prediction is too imprecise
 
 std::string time_text(double seconds) { return units::format_quantity(seconds, "s"); }
 
@@ -42,7 +43,8 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
       units::percent(exposed_s / step_s, 3));
 }
 
-// Of the N beyond the measured ones: the largest whose interval says something, else the largest.
+// Returns the prediction for the largest N beyond the measured ones whose interval is not too wide, otherwise for the
+// largest N.
 const store::PredictionRow* prediction_to_name(const std::vector<store::PredictionRow>& rows) {
   const store::PredictionRow* found = nullptr;
   const auto wide = [](const store::PredictionRow& r) { return r.step_high_s > wide_interval * r.step_low_s; };
@@ -88,7 +90,7 @@ std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>
   return text;
 }
 
-// Of the largest N that has a rate.
+// Returns the sentence about the largest N with a rate.
 std::string rate_sentence(const Table& rates) {
   const auto cell = [&rates](const Row& row, std::string_view name) -> const Cell& {
     return cell_of(rates, row, name);
@@ -118,7 +120,7 @@ Table answer_table(const Source& source) {
   table.empty = "This file has no measured step and no prediction. Measure with: ddpprof run SCENARIO.yaml";
   table.columns = {text("about", "about"), prose("answer", "answer")};
   table.key_columns = 1;
-  // The first grouping by host of each strategy; the predictions' own table has them all.
+  // Only the first grouping by host of each strategy; the table of predictions has all.
   std::map<std::string, std::vector<store::PredictionRow>> predictions;
   for (store::PredictionRow& row : read_predictions(source)) {
     auto& rows = predictions[row.strategy];

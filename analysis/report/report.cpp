@@ -34,7 +34,7 @@ struct Recipe {
   const char* note = "";
 };
 
-// Without the parts in seconds: their shares say it shorter.
+// Leaves out the parts in seconds, because their shares are shown.
 Table brief_predictions(const Source& source) {
   Table table = predictions_table(source);
   for (std::size_t i = table.columns.size(); i-- > 0;) {
@@ -47,7 +47,7 @@ Table brief_predictions(const Source& source) {
   return table;
 }
 
-// Of long traces the whole alone: the report `overlap` has every step.
+// For long traces only the window of the whole trace; the report `overlap` has all steps.
 Table brief_device_times(const Source& source) {
   constexpr std::size_t most_rows = 40;
   Table table = device_time_table(source);
@@ -187,7 +187,8 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
       else if (of_the_scenario.plans)
         for (Table& table : of_the_scenario.plans()) add(std::move(table), part);
     }
-    if (report.tables.empty()) report.tables.push_back(found->parts.front().make(source));  // says why it is empty
+    if (report.tables.empty())
+      report.tables.push_back(found->parts.front().make(source));  // its text says why it is empty
     return report;
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());

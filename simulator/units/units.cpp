@@ -28,7 +28,7 @@ std::span<const UnitStep> steps_of(std::string_view base_unit) {
   return {};
 }
 
-// The largest unit in which `magnitude` is at least 1, else the smallest.
+// Returns the largest unit in which `magnitude` is at least 1, otherwise the smallest unit.
 UnitStep step_for(std::string_view base_unit, double magnitude) {
   const auto steps = steps_of(base_unit);
   for (const UnitStep& step : steps) {
@@ -91,7 +91,7 @@ std::string format_significant(double value, int digits) {
 
 std::string format_measured(double value, double error, std::string_view base_unit) {
   if (!std::isfinite(value) || !std::isfinite(error)) return format_quantity(value, base_unit);
-  // At 0 the error's unit, since 0 has none.
+  // 0 has no magnitude, so the unit of the error is used.
   const UnitStep step = step_for(base_unit, value != 0.0 ? std::fabs(value) : std::fabs(error));
   const std::string unit = step.unit != nullptr ? step.unit : std::string(base_unit);
   const std::string text =

@@ -37,8 +37,8 @@ std::vector<double> values_of(const Table& table, std::size_t column) {
   return values;
 }
 
-// Six significant digits for quantities without a unit (learning rates, a loss): their magnitudes differ within a
-// column, so decimals in common would hide some.
+// Quantities without a unit (learning rates, losses) have six significant digits: their magnitudes differ within a
+// column, so common decimals would hide small values.
 bool general(const Column& column) { return column.kind == Kind::real && column.unit.empty(); }
 
 std::string shown_cell(const Column& column, const Cell& cell, const units::Scale& scale) {
@@ -70,7 +70,7 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-// A column of zeros has no magnitude of its own: it takes the unit of the nearest one before it, or after, that has.
+// A column of zeros takes the unit of the nearest column before it, or after it, with a non-zero value.
 void lend_scales(const Table& table, std::map<std::string, units::Scale>& scales, const std::set<std::string>& zeros) {
   const auto& columns = table.columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -111,7 +111,7 @@ std::vector<ShownColumn> show(const Table& table) {
     out.title = column.title;
     out.column = i;
     const std::string unit = column.unit == "bytes" ? "" : column.kind == Kind::integer ? column.unit : scale.unit;
-    // "N", and "threads per rank": the title says the unit.
+    // For "N" and "threads per rank" the title contains the unit.
     const bool in_title = column.kind == Kind::integer && (unit == "workers" || column.title.find(unit) == 0);
     if (!in_title) out.unit = unit;
     out.right = column.kind != Kind::text && column.kind != Kind::prose;

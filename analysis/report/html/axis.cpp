@@ -11,7 +11,7 @@
 namespace ddpprof::report::html {
 namespace {
 
-constexpr double most_linear_span = 20.0;  // largest / smallest: beyond it small values would lie on the axis
+constexpr double most_linear_span = 20.0;  // largest / smallest; above it small values are not visible on a linear axis
 constexpr int most_ticks = 9;
 
 std::vector<double> positive(std::span<const double> values) {
@@ -22,7 +22,7 @@ std::vector<double> positive(std::span<const double> values) {
   return found;
 }
 
-// 1, 2 or 5 times a power of ten, at least `size`.
+// Returns the smallest 1, 2 or 5 times a power of ten that is at least `size`.
 double round_step(double size) {
   const double decade = std::pow(10.0, std::floor(std::log10(size)));
   for (const double digit : {1.0, 2.0, 5.0})
@@ -61,7 +61,7 @@ Axis Axis::workers(std::span<const double> values) {
 
 Axis Axis::bytes(std::span<const double> values) {
   Axis axis = powers_of_two("size", values, 0.5);
-  constexpr double most = 0x1p62;  // beyond it int64 ends
+  constexpr double most = 0x1p62;  // below the limit of int64
   std::erase_if(axis.ticks, [](const Tick& tick) { return tick.value < 1.0 || tick.value > most; });
   for (Tick& tick : axis.ticks) tick.label = units::format_bytes(static_cast<std::int64_t>(tick.value));
   return axis;

@@ -1,4 +1,4 @@
-// Collectives over their size, log-log: measured, and measured beside fitted.
+// Collectives over their size, log-log: measured, and measured with fitted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ Figure figure(const std::string& id, const std::string& title, std::vector<Curve
   return out;
 }
 
-// A figure each key of `groups`, of those with two points or more.
+// One figure per key of `groups` with two or more points.
 std::vector<Figure> figures(const std::string& id, const std::string& title,
                             std::map<std::string, std::map<double, std::vector<Sized>>> groups) {
   std::vector<Figure> all;

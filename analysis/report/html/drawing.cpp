@@ -10,7 +10,7 @@
 namespace ddpprof::report::html {
 namespace {
 
-// Tenths of a pixel, and no "-0.0".
+// Tenths of a pixel, without "-0.0".
 std::string coordinate(double value) {
   std::string text = fmt::format("{:.1f}", value);
   return text == "-0.0" ? "0.0" : text;
@@ -18,9 +18,9 @@ std::string coordinate(double value) {
 
 std::string titled(const std::string& tip) { return tip.empty() ? "" : "<title>" + escaped(tip) + "</title>"; }
 
-constexpr double category_label_width = 6.5;         // of a character, in pixels
-constexpr double bold_character_width = 7.2;         // in pixels
-constexpr double bar_share = 0.72, widest_bar = 64;  // of a category's place; in pixels
+constexpr double category_label_width = 6.5;         // pixels per character
+constexpr double bold_character_width = 7.2;         // pixels per character
+constexpr double bar_share = 0.72, widest_bar = 64;  // share of a category's width; pixels
 
 }  // namespace
 
@@ -128,7 +128,7 @@ void Drawing::marker(double x, int row, const std::string& words, const std::str
   body_ += fmt::format("<path class=\"line marker {}\" d=\"M{} {}V{}\"/>\n", classes, coordinate(at), coordinate(y - 9),
                        coordinate(size_.height - size_.bottom));
   const double needed = bold_character_width * static_cast<double>(display_width(words));
-  // Other markers' lines may pass here: the words come last, on a ground of paper.
+  // Lines of other markers may pass here, so labels are drawn last, on a background of the paper's colour.
   body_.swap(over_);
   text(std::max(2.0, std::min(at + 5, size_.width - needed)), y, "start", "name " + classes, words);
   body_.swap(over_);
@@ -144,7 +144,7 @@ void Drawing::end_labels(std::vector<EndLabel> labels) {
   std::vector<double> heights;
   for (const EndLabel& label : labels)
     heights.push_back(std::max(py(label.at.y) + 4, heights.empty() ? 0.0 : heights.back() + line_height - 1));
-  // Those that were moved below the plot push the others back up.
+  // Labels that were moved below the plot move the others up.
   double lowest = size_.height - size_.bottom + 4;
   for (auto height = heights.rbegin(); height != heights.rend(); ++height) {
     *height = std::min(*height, lowest);

@@ -13,14 +13,14 @@ bool plain_ascii(std::string_view text) {
   return true;
 }
 
-// As the JSON format does it: each ill-formed sequence becomes U+FFFD.
+// Each ill-formed sequence becomes U+FFFD, as in the JSON format.
 std::string as_utf8(std::string_view text) {
   if (plain_ascii(text)) return std::string(text);
   const nlohmann::json value = text;
   return nlohmann::json::parse(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)).get<std::string>();
 }
 
-// U+FFFE and U+FFFF, well-formed UTF-8 that XML 1.0 (section 2.2, Char) leaves out.
+// U+FFFE and U+FFFF: well-formed UTF-8 that XML 1.0 (section 2.2, Char) forbids.
 bool noncharacter_at(const std::string& utf8, std::size_t i) {
   return i + 2 < utf8.size() && utf8[i] == '\xEF' && utf8[i + 1] == '\xBF' &&
          (utf8[i + 2] == '\xBE' || utf8[i + 2] == '\xBF');

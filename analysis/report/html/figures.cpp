@@ -7,7 +7,7 @@
 namespace ddpprof::report::html {
 namespace {
 
-// Whether `table` is the first of these that the report has rows of.
+// Returns true if `table` is the first of these tables that has rows in the report.
 bool first_of(const Report& report, const Table& table, std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (const Table* found = table_of(report, name)) return found == &table;

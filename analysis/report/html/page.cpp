@@ -17,15 +17,15 @@ namespace {
 
 using html::escaped;
 
-constexpr std::size_t longest_open = 40;  // rows of a table that are shown without asking
-constexpr std::size_t always_open = 2;    // tables of a report that has nothing else to read
+constexpr std::size_t longest_open = 40;  // tables with more rows are collapsed
+constexpr std::size_t always_open = 2;    // tables that are open in a report without an answer
 constexpr const char* answer_name = "answer";
 
 struct Word {
   const char* word;
   const char* classes;
 };
-// Words of the columns `severity` and `verdict` that have a colour beside their text.
+// Values of the columns `severity` and `verdict` that are shown in colour.
 constexpr std::array<Word, 8> judgements = {{{"error", "bad"},
                                              {"bad", "bad"},
                                              {"different", "bad"},
@@ -35,7 +35,7 @@ constexpr std::array<Word, 8> judgements = {{{"error", "bad"},
                                              {"good", "good"},
                                              {"no difference shown", "good"}}};
 
-// Each id of the page once, in the order of the tables.
+// Makes ids that are unique on the page, in the order of the tables.
 std::vector<std::string> ids_of(const Report& report) {
   std::map<std::string, int> used;
   std::vector<std::string> ids;
@@ -127,7 +127,7 @@ void write_table(const Report& report, const Table& table, const std::string& id
   out << "</section>\n";
 }
 
-// What was measured, a line for each row of the table `run`.
+// What was measured: one line per row of the table `run`.
 void write_about(const Report& report, std::ostream& out) {
   const Table* run = html::table_of(report, "run");
   if (run == nullptr) return;
@@ -159,7 +159,7 @@ void write_answer(const Table& answer, const std::string& id, std::ostream& out)
   out << "</dl>\n</section>\n";
 }
 
-// Links to every table, below the sections they stand in.
+// Links to all tables, grouped by section.
 void write_contents(const Report& report, const std::vector<std::string>& ids, const Table* answer, std::ostream& out) {
   if (report.tables.size() < 3) return;
   out << "<nav aria-label=\"Contents\">\n<ul class=\"group\">\n";

@@ -1,4 +1,4 @@
-// What a step consists of, N beside N: stacked bars of shares of the step.
+// Parts of a step for each N: stacked bars of shares of the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Bar {
   double workers = 1, step_s = 0;
   std::array<double, 4> shares{};  // of the step, in the order of `parts`
   bool measured = false;
-  std::string about;  // what tells it from another of the same N
+  std::string about;  // text that distinguishes bars with the same N
 };
 
 using Bars = std::map<std::string, std::vector<Bar>>;  // by strategy and grouping by hosts
@@ -51,7 +51,7 @@ void add_predicted(const Table& source, Bars& all) {
   }
 }
 
-// Medians of the parts, whose exposed communication includes the waiting; what is left of the step is `other`.
+// Medians of the parts. Exposed communication includes waiting; the rest of the step is `other`.
 void add_measured(const Report& report, const Table& time, Bars& all) {
   const Table* step = table_of(report, "step");
   if (step == nullptr) step = table_of(report, "overlap");
@@ -65,7 +65,7 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
     const double waiting = std::min(*exposed, table.number(row, "skew_s").value_or(0));
     const std::string strategy = table.text(row, "strategy");
     std::vector<Bar>& bars = all[strategy];
-    // Predictions repeat a measured N as it was measured, but not when they are for another machine.
+    // Predictions at a measured N equal the measurement, unless they are for another machine.
     if (std::ranges::any_of(
             bars, [&](const Bar& bar) { return bar.about.empty() && bar.measured && bar.workers == *workers; }))
       continue;
@@ -119,10 +119,10 @@ Figure figure(int number, const std::string& strategy, std::vector<Bar> bars) {
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
     const auto x = static_cast<double>(i);
-    // Medians of parts need not add up: what is more than the step is scaled to it.
+    // Medians of parts need not add up. If their sum exceeds the step, they are scaled to it.
     const double scale = totals[i] > 1.0 ? 1.0 / totals[i] : 1.0;
     double from = 0;
-    // Pale parts let through what lies below: paper, not the grid.
+    // Pale parts are translucent, so the grid below them is covered with the paper's colour.
     if (!bar.measured) drawing.bar(x, 0, std::min(totals[i], 1.0), "blank", "");
     for (std::size_t part = 0; part < parts.size(); ++part) {
       const double to = from + bar.shares[part] * scale;

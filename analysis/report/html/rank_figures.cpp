@@ -1,4 +1,4 @@
-// Ranks beside each other: what each computes, and how long it waits for the others.
+// Compute of each rank, and its waits for the other ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Rank {
   double compute_s = 0, waits_s = 0;
 };
 
-// Words of a group of ranks that were measured together, and its ranks.
+// A group of ranks that were measured together, with its label.
 struct Group {
   std::string about;
   std::vector<Rank> ranks;
@@ -60,7 +60,7 @@ Figure figure(int number, const Group& group) {
   }
   Figure out;
   out.title = "Ranks" + (group.about.empty() ? "" : ": " + group.about);
-  // From 0 in any case: bars say by their length how much.
+  // Bars show values by their length, so the axis starts at 0.
   const std::vector<double> largest = {*std::max_element(totals.begin(), totals.end())};
   Drawing drawing(fmt::format("figure-ranks-{}", number), out.title, described(group), {.height = 260});
   drawing.frame(names, "rank", Axis::quantity("time a step", "s", largest));

@@ -13,14 +13,14 @@
 namespace ddpprof::report::html {
 namespace {
 
-constexpr std::size_t longest_end_label = 9;  // characters that fit beside the plot
+constexpr std::size_t longest_end_label = 9;  // characters that fit to the right of the plot
 
 struct Value {
   double workers = 1, value = 0, low = 0, high = 0;
   bool measured = false;
 };
 
-// One strategy's (and batch's, and grouping by host's) values over N.
+// Values over N of one strategy, batch and grouping by host.
 struct Series {
   std::string name, classes;
   bool measured = false;
@@ -39,7 +39,7 @@ struct Column {
   const char* high;
 };
 
-// A strategy has one colour in all of its series.
+// All series of a strategy have the same colour.
 std::string colour(std::vector<std::string>& known, const std::string& strategy) {
   const auto found = std::find(known.begin(), known.end(), strategy);
   const auto index = static_cast<int>(found - known.begin());
@@ -50,12 +50,12 @@ std::string colour(std::vector<std::string>& known, const std::string& strategy)
 std::optional<Value> value_of(const TableReader& table, const Row& row, const Column& column) {
   const auto workers = table.number(row, "workers"), value = table.number(row, column.value);
   if (!workers || !value || *workers < 1 || *value <= 0) return std::nullopt;
-  // Predictions at a measured N are the measurement, and their note begins with that word.
+  // Predictions at a measured N equal the measurement; their note begins with “measured”.
   return Value{*workers, *value, table.number(row, column.low).value_or(*value),
                table.number(row, column.high).value_or(*value), table.text(row, "note").starts_with("measured")};
 }
 
-// Measured values by what is constant along a curve of weak scaling: model, strategy, samples a worker.
+// Measured values grouped by model, strategy and samples per worker, which are constant along a curve of weak scaling.
 std::vector<Series> measured_series(const Table& source, const Column& column, std::vector<std::string>& strategies) {
   const TableReader table(source);
   struct Key {
@@ -109,7 +109,8 @@ std::vector<Series> predicted_series(const Table& source, const Column& column, 
   return all;
 }
 
-// Of each strategy the knee of the largest share that has one; those with a change are of other curves.
+// For each strategy the knee with the largest share that has one. Knees with a change belong to other curves and are
+// skipped.
 std::vector<Knee> knees_of(const Report& report) {
   std::vector<Knee> all;
   const Table* source = table_of(report, "knee");
@@ -127,7 +128,7 @@ std::vector<Knee> knees_of(const Report& report) {
 }
 
 struct Kind {
-  std::string id, title, axis, unit;  // of `unit` "", a share
+  std::string id, title, axis, unit;  // "": a share
 };
 
 std::string shown(const Kind& kind, double value) {
@@ -156,9 +157,9 @@ std::string tip(const Kind& kind, const Series& series, const Value& v) {
   return text;
 }
 
-enum class Own { draw, leave };  // measured values among a predicted series
+enum class Own { draw, leave };  // whether to draw measured values in a predicted series
 
-// `joined`: with a line, where no predicted one passes through the points.
+// `joined`: connect the points with a line if no predicted line passes through them.
 void draw(Drawing& drawing, const Kind& kind, const Series& series, bool joined, Own own) {
   std::vector<Point> middle, low, high;
   for (const Value& v : series.values) {
@@ -189,7 +190,7 @@ std::optional<Figure> figure(const Kind& kind, const std::vector<Series>& measur
       values.insert(values.end(), {v.value, v.low, v.high});
     }
   std::set<double> different(workers.begin(), workers.end());
-  if (different.size() < 2) return std::nullopt;  // a point is no curve
+  if (different.size() < 2) return std::nullopt;  // a single point is not a curve
   std::vector<Knee> marked;
   for (const Knee& knee : knees)
     if (std::find(strategies.begin(), strategies.end(), knee.strategy) != strategies.end() &&
@@ -214,7 +215,7 @@ std::optional<Figure> figure(const Kind& kind, const std::vector<Series>& measur
                    colour(strategies, knee.strategy));
   std::vector<Drawing::EndLabel> ends;
   const auto end_of = [&](const Series& series) {
-    // Longer names (of several batches or models) are the legend's.
+    // Longer names (several batches or models) are only in the legend.
     const Value& last = series.values.back();
     if (series.name.size() <= longest_end_label)
       ends.push_back({{last.workers, last.value}, series.name, series.classes});

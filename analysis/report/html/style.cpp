@@ -2,8 +2,9 @@
 
 namespace ddpprof::report::html {
 
-// The series' colours are Okabe and Ito's set for all kinds of colour vision (Color Universal Design, 2008), darkened
-// for light paper where they would be faint and lightened on dark. Without '<' and '&', so that it is XML as well.
+// The colours of series are Okabe and Ito's set for all kinds of colour vision (Color Universal Design, 2008), darker
+// on light paper and lighter on dark paper where contrast requires it. The text contains no '<' and '&', so that the
+// page is valid XML.
 std::string_view style() {
   return R"css(
 :root { color-scheme: light dark;

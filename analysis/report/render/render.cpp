@@ -1,4 +1,4 @@
-// Reports as CSV and JSON, and the choice among the formats.
+// Reports as CSV and JSON, and the selection of the format.
 #include "analysis/report/render/render.hpp"
 
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ void render_json(const Report& report, std::ostream& out) {
                                   {"columns", std::move(columns)},
                                   {"rows", std::move(rows)}});
   }
-  // Text from a scenario or a process name may not be UTF-8: replaced, never an exception.
+  // Text from a scenario or a process name may not be UTF-8. Invalid bytes are replaced, so this does not throw.
   out << document.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 

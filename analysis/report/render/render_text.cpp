@@ -37,7 +37,7 @@ std::size_t longest(const std::vector<std::string>& lines) {
   return width;
 }
 
-// A heading breaks between words down to the cells' width; its unit has a line of its own.
+// Headings are wrapped between words to the width of the cells; the unit has its own line.
 std::vector<std::string> heading_lines(const ShownColumn& column, std::size_t width) {
   std::vector<std::string> lines = wrap(column.title, width);
   if (!column.unit.empty()) lines.push_back("[" + column.unit + "]");
@@ -49,7 +49,7 @@ std::size_t natural_width(const ShownColumn& column) {
   return std::max(cells, longest(heading_lines(column, cells)));
 }
 
-// No word of it is cut.
+// Words are not split.
 std::size_t narrowest(const ShownColumn& column) {
   if (!column.prose) return natural_width(column);
   std::size_t width = std::min(natural_width(column), narrowest_prose);
@@ -64,7 +64,8 @@ void write_line(std::ostream& out, std::string line) {
 
 using Block = std::vector<const ShownColumn*>;
 
-// Splits columns into blocks that fit; every block starts with the key columns. Prose counts at its narrowest.
+// Splits columns into blocks that fit; every block starts with the key columns. Prose columns count with their minimum
+// width.
 std::vector<Block> fold(const std::vector<ShownColumn>& columns, std::size_t width) {
   Block keys;
   std::size_t key_width = 0;
@@ -96,7 +97,7 @@ std::vector<std::size_t> widths_of(const Block& block, std::size_t width) {
     widths.push_back(natural_width(*c));
     total += widths.back() + gap;
   }
-  // Prose gives way, the widest first, until the block fits.
+  // Prose columns are narrowed, the widest first, until the block fits.
   while (total > width + gap) {
     std::size_t widest = block.size();
     for (std::size_t i = 0; i < block.size(); ++i) {
@@ -110,7 +111,7 @@ std::vector<std::size_t> widths_of(const Block& block, std::size_t width) {
   return widths;
 }
 
-// One row of cells, each of as many lines as it needs.
+// One row of cells; each cell may have several lines.
 void write_rows(std::ostream& out, const Block& block, const std::vector<std::size_t>& widths,
                 const std::vector<std::vector<std::string>>& cells) {
   std::size_t height = 0;

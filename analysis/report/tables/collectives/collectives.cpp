@@ -32,7 +32,7 @@ Table collectives_table(const Source& source) {
       source.db
           .execAndGet("SELECT EXISTS (SELECT 1 FROM collective WHERE algorithm IS NOT NULL OR protocol IS NOT NULL)")
           .getInt() != 0;
-  if (chosen) {  // known of NCCL only, where its profiler plugin was there
+  if (chosen) {  // known only for NCCL with its profiler plugin
     table.key_columns += 2;
     append(table, {text("algorithm", "algorithm", true), text("protocol", "protocol", true),
                    text("channels", "channels", true), text("datatype", "type", true)});

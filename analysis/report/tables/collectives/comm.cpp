@@ -1,4 +1,4 @@
-// bench-comm's table: nccl-tests' columns for each N.
+// The table of bench-comm: the columns of nccl-tests for each N.
 #include <SQLiteCpp/Statement.h>
 
 #include <map>

@@ -55,7 +55,7 @@ bool imports_alone(const Source& file) {
          std::ranges::all_of(file.configurations, [](const metrics::Configuration& c) { return c.kind == "import"; });
 }
 
-// Why no configuration is in both files, and what to do.
+// Returns why no configuration is in both files, and what to do.
 std::string nothing_in_common(const Source& a, const Source& b) {
   const bool in_a = sweeps_alone(a), in_b = sweeps_alone(b);
   if (in_a || in_b) {

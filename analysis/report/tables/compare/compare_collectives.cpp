@@ -1,4 +1,4 @@
-// Collectives of A and of B, matched by operation and size.
+// Collectives of A and B, matched by operation and size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 namespace ddpprof::report {
 namespace {
 
-// Of one operation and size, over the ranks.
+// One operation and size, over the ranks.
 struct Kind {
-  std::vector<double> step_s;  // by place in Configuration::measured; those after the last with any are left out
-  std::int64_t calls = 0, matched = 0;                // matched: the others' durations are known too
+  std::vector<double> step_s;  // same index as Configuration::measured; trailing steps without calls are omitted
+  std::int64_t calls = 0, matched = 0;                // matched: calls that all ranks recorded
   double duration_s = 0, transfer_s = 0, skew_s = 0;  // sums
 };
 using OpAndBytes = std::pair<std::string, std::int64_t>;
 
 struct Collectives {
   std::map<OpAndBytes, Kind> kinds;
-  std::vector<std::int64_t> ranks;  // of each measured step
+  std::vector<std::int64_t> ranks;  // number of ranks by measured step
   std::int64_t rank_steps() const {
     std::int64_t sum = 0;
     for (const std::int64_t count : ranks) sum += count;
@@ -39,7 +39,7 @@ std::vector<Collectives> read_collectives(const Source& source,
                                           const std::vector<const metrics::Configuration*>& configurations,
                                           const metrics::Stopped& stopped) {
   std::vector<Collectives> all(configurations.size());
-  Places places;  // measurement and step → configuration and place in it
+  Places places;  // (measurement, step) → (configuration, index of the step)
   for (std::size_t c = 0; c < configurations.size(); ++c) {
     all[c].ranks.resize(configurations[c]->measured.size());
     for (std::size_t i = 0; i < configurations[c]->measured.size(); ++i)
@@ -95,7 +95,7 @@ Samples per_step(const Collectives& of, const Kind* kind, const metrics::Configu
   return all;
 }
 
-// Means over the calls of all ranks; not known where there are none.
+// Means over the calls of all ranks; unknown without calls.
 Cell mean(double sum_s, const Kind* kind, std::int64_t Kind::*count) {
   return kind != nullptr && kind->*count > 0 ? Cell(sum_s / static_cast<double>(kind->*count)) : Cell();
 }
@@ -106,7 +106,7 @@ struct Compared {
   const Kind* a;
   const Kind* b;
   double calls_a, calls_b;
-  double of_step;  // means' (B − A) / A's step
+  double of_step;  // (B − A) / A's step, with means
 };
 
 std::vector<Compared> compared(const Pair& pair, const Collectives& a, const Collectives& b) {
@@ -165,7 +165,7 @@ Table compare_collectives_table(const Source& a, const Source& b, const Paired& 
       "of the means| / A's step.";
   table.empty = "No collective was recorded in a measured step of a configuration that both files have.";
   table.columns = configuration_columns();
-  for (Column& column : table.columns) column.hide_constant = true;  // one configuration, mostly
+  for (Column& column : table.columns) column.hide_constant = true;  // usually there is only one configuration
   for (Column& column : std::vector<Column>{text("op", "op"), count("bytes", "size", "bytes")})
     table.columns.push_back(std::move(column));
   table.key_columns = static_cast<int>(table.columns.size());

@@ -1,4 +1,4 @@
-// The fitted models of two files and their parameters beside each other.
+// The fitted models of two files and their parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ddpprof::report {
 namespace {
 
-// Rows of both tables by the text of their key columns: A's order, then what B alone has.
+// Rows of both tables matched by the text of their key columns: A's order, then rows that only B has.
 struct Beside {
   const Row* a = nullptr;
   const Row* b = nullptr;
@@ -65,7 +65,7 @@ struct Judgement {
   std::string verdict, why;
 };
 
-// The form of the model that a parameter belongs to, in the table of fits.
+// Returns the form of the model to which a parameter belongs, from the table of fits.
 std::string form_of(const Table& fits, const Table& parameters, const Row& parameter) {
   const std::vector<std::string> keys = {"fit", "strategy"};
   for (const Row& fit : fits.rows)
@@ -73,14 +73,14 @@ std::string form_of(const Table& fits, const Table& parameters, const Row& param
   return "";
 }
 
-// "ring / gloo-segmented-ring" where the two belong to models of different forms: they say different things.
+// Returns "ring / gloo-segmented-ring" if the parameters belong to models of different forms and are not comparable.
 std::string other_form(const Table& fits_a, const Table& a, const Table& fits_b, const Table& b, const Beside& both) {
   if (both.a == nullptr || both.b == nullptr) return "";
   const std::string in_a = form_of(fits_a, a, *both.a), in_b = form_of(fits_b, b, *both.b);
   return in_a == in_b ? "" : in_a + " / " + in_b;
 }
 
-// Two estimates with standard errors, as independent: their difference over its own.
+// Compares two independent estimates: difference / its standard error.
 Judgement judge(const Table& a, const Table& b, const Beside& both, const std::string& forms) {
   if (both.a == nullptr || both.b == nullptr)
     return {cannot_tell, both.a == nullptr ? "B alone has it" : "A alone has it"};
@@ -110,7 +110,7 @@ Table compare_fits_table(const Source& a, const Source& b) {
   table.empty = "No fitted model in either file.";
   table.columns = {text("fit", "fit"), text("strategy", "strategy")};
   table.key_columns = 2;
-  // The fit table's own columns, each twice.
+  // The columns of the fit table, each for A and B.
   std::vector<Column> shared;
   for (const Column& column : in_a.columns)
     if (column.name != "fit" && column.name != "strategy" && column.name != "parameters") shared.push_back(column);

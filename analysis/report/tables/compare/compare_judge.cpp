@@ -1,4 +1,4 @@
-// Whether a time differs between two files, and how sure that is.
+// Decides whether a time differs between two files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ void judge(Difference& d, const std::string& one_repeat) {
   }
 }
 
-// Some steps have nothing of it: no ratio, so the interval of B − A. What repeats of one file differ by cannot be said
-// as a part of it, so one repeat never shows a difference.
+// The time is 0 in some steps, so there is no ratio and the interval of B − A is used. The difference between runs
+// cannot be given as a share of such a time, so one repeat never shows a difference.
 void judge_difference(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
   d.why = fmt::format("its time is 0 in some steps, so there is no ratio: B − A is between {} and {}",
                       signed_time(b_less_a.low), signed_time(b_less_a.high));
@@ -62,7 +62,7 @@ void judge_difference(Difference& d, const stats::Interval& b_less_a, const std:
   }
 }
 
-// Means have a size, so that of one repeat each the interval must leave out what two runs may differ by.
+// Means are not 0, so with one repeat the interval must exclude the difference that two runs may have.
 void judge_means(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
   d.why = fmt::format("its time is 0 in most steps, so means are compared: B − A is between {} and {}",
                       signed_time(b_less_a.low), signed_time(b_less_a.high));
@@ -90,8 +90,8 @@ bool positive(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return value > 0.0; });
 }
 
-// In at most `samples_most` blocks of neighbours, each by its `middle`: what is drawn again and again stays small, and
-// neighbours that are alike do not count as many.
+// Reduces samples to at most `samples_most` blocks of neighbours, each with its `middle`. This limits the work of the
+// bootstrap, and correlated neighbours do not count as independent.
 Samples thinned(const Samples& repeats, double (*middle)(std::span<const double>) = stats::median) {
   constexpr std::size_t samples_most = 200;
   Samples all;
@@ -106,7 +106,7 @@ Samples thinned(const Samples& repeats, double (*middle)(std::span<const double>
   return all;
 }
 
-// Of mean(log b) - mean(log a); none with fewer than 3 samples on a side.
+// Interval of mean(log b) - mean(log a). Returns nothing with fewer than 3 samples in a or b.
 std::optional<stats::Interval> student_ratio(const std::vector<double>& b, const std::vector<double>& a) {
   constexpr std::size_t fewest = 3;
   if (a.size() < fewest || b.size() < fewest) return std::nullopt;
@@ -197,7 +197,7 @@ std::pair<std::string, std::string> judged_only(const Samples& with, const Sampl
   std::string why = fmt::format("in {} of {} steps of {}, in none of {} of {}", runs, own.size(), file, others.size(),
                                 file == "A" ? "B" : "A");
   if (runs < own.size()) return {cannot_tell, why};
-  // No chance puts it into every step of one file and into none of the other.
+  // Work in all steps of one file and in no step of the other is not due to chance.
   if (std::min(own.size(), others.size()) >= fewest) return {different, why};
   return {cannot_tell, why + fmt::format("; too few steps: measure at least {}", fewest)};
 }

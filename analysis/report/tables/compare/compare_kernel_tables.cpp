@@ -1,4 +1,4 @@
-// Kernels of two files as a table, and the most important of them in words.
+// Kernels of two files as a table, and the most important differences as text.
 #include <fmt/format.h>
 
 #include "analysis/metrics/device_work.hpp"
@@ -25,7 +25,7 @@ Table compare_kernels_table(const std::vector<KernelDifference>& all) {
       "No kernel, copy or operation was recorded for a configuration that both files have. Imports record them, and so "
       "do runs on GPUs if the scenario keeps raw events (output.raw).";
   table.columns = configuration_columns();
-  for (Column& column : table.columns) column.hide_constant = true;  // one configuration, mostly
+  for (Column& column : table.columns) column.hide_constant = true;  // usually there is only one configuration
   for (Column& column : std::vector<Column>{text("kind", "kind"), text("name", "name"), text("shape", "shape")})
     table.columns.push_back(std::move(column));
   table.key_columns = static_cast<int>(table.columns.size());

@@ -1,4 +1,4 @@
-// What the devices ran in A and in B: kernels matched by short name and shape, and what changed of them.
+// Kernels of A and B, matched by short name and shape, and their changes.
 #include "analysis/report/tables/compare/compare_kernels.hpp"
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@
 namespace ddpprof::report {
 namespace {
 
-// One kernel of both files; nullptr where a file has none of it.
+// One kernel of both files; nullptr if a file does not have it.
 struct Match {
   const metrics::Work* a = nullptr;
   const metrics::Work* b = nullptr;
   const char* change = "";
 };
 
-// Each measured step with raw events, by repeat: seconds of one rank.
+// Returns seconds per rank for each measured step with raw events, by repeat.
 Samples per_step(const metrics::Workload& workload, const metrics::Configuration& configuration,
                  const metrics::Work* work) {
   std::map<std::int64_t, std::vector<double>> values;
@@ -51,7 +51,7 @@ std::vector<double> calls_per_step(const metrics::Workload& workload, const metr
   return calls;
 }
 
-// A step's median; the mean where most steps have none.
+// Returns the median per step, or the mean if most steps do not have it.
 double usual_calls(const metrics::Workload& workload, const metrics::Work& work) {
   const std::vector<double> calls = calls_per_step(workload, work);
   if (calls.empty()) return 0.0;
@@ -59,7 +59,7 @@ double usual_calls(const metrics::Workload& workload, const metrics::Work& work)
   return usual > 0.0 ? usual : stats::mean(calls);
 }
 
-// Where exactly one that is gone and one that is new are alike in `key`, they are one.
+// If exactly one removed and one added kernel have the same `key`, they are treated as one kernel.
 template <class Key>
 void pair_alike(std::vector<Match>& all, const char* change, Key&& key) {
   using Alike = decltype(key(*all.front().a, true));
@@ -192,7 +192,7 @@ class Comparison {
     if (d.change.empty() && d.verdict == different && d.kind != "various") d.change = change_of(d);
   }
 
-  // Whichever grew or shrank more: how often it is called, or how long a call takes.
+  // The larger relative change decides: number of calls or time per call.
   static std::string change_of(const KernelDifference& d) {
     if (!d.a.call_s || !d.b.call_s || *d.a.call_s <= 0 || *d.b.call_s <= 0 || d.a.calls <= 0 || d.b.calls <= 0)
       return "";
@@ -206,7 +206,7 @@ class Comparison {
   std::string because_;
 };
 
-// Both files' configurations, side by side with the pairs.
+// Configurations of both files, with the same index as the pairs.
 std::vector<metrics::Workload> work_of(const Source& file,
                                        const std::vector<const metrics::Configuration*>& configurations,
                                        const std::function<bool()>& stopped) {

@@ -1,4 +1,5 @@
-// What most steps lack: an optimizer after every fourth micro-batch, evaluations, checkpoints. Medians do not see it.
+// Work that most steps lack, such as an optimizer after every fourth micro-batch, evaluations, checkpoints. Its median
+// is 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace ddpprof::report {
 namespace {
 
-// After how many steps it comes again, where that is the same all along a repeat, three times or more.
+// Returns the period in steps if it is constant over a repeat with three or more periods.
 std::optional<std::size_t> period_of(const std::vector<double>& steps) {
   constexpr std::size_t fewest = 3;
   std::vector<std::size_t> places;
@@ -32,10 +33,10 @@ std::optional<std::size_t> period_of(const std::vector<double>& steps) {
 
 struct Cycles {
   std::size_t period = 1;
-  Samples means;  // of each whole period
+  Samples means;  // of each complete period
 };
 
-// None where one of the repeats has no period, or another one.
+// Returns nothing if a repeat has no period or a different period.
 std::optional<Cycles> cycles_of(const Samples& repeats) {
   Cycles cycles;
   for (const std::vector<double>& steps : repeats) {
@@ -49,7 +50,7 @@ std::optional<Cycles> cycles_of(const Samples& repeats) {
   return cycles;
 }
 
-// The mean of a side drawn again and again, repeats first and steps within each of them next.
+// Bootstrap means of one file: repeats are drawn first, then steps within each repeat.
 class Side {
  public:
   explicit Side(const Samples& repeats) : repeats_(repeats) {
@@ -57,7 +58,7 @@ class Side {
     const std::vector<double> all = joined(repeats_);
     mean_ = stats::mean(all);
     samples_ = all.size();
-    // Drawing n repeats shows (n - 1) / n of their variance.
+    // Drawing n repeats underestimates their variance by the factor (n - 1) / n.
     const auto n = static_cast<double>(repeats_.size());
     wider_ = n < 2.0 ? 1.0 : std::sqrt(n / (n - 1.0));
   }
@@ -81,8 +82,8 @@ class Side {
   std::size_t samples_ = 0;
 };
 
-// How much wider few repeats make it: Student's over the normal quantile at Welch's and Satterthwaite's degrees of
-// freedom. A side of one repeat has none to count.
+// Returns the factor that widens the interval for few repeats: Student's quantile / normal quantile with
+// Welch-Satterthwaite degrees of freedom. A file with one repeat contributes nothing.
 double widening(const Side& b, const std::vector<double>& of_b, const Side& a, const std::vector<double>& of_a,
                 double probability) {
   const auto variance = [](const std::vector<double>& deviations) {

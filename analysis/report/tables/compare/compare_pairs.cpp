@@ -1,4 +1,4 @@
-// Which configuration of one file is compared with which of the other, and what each pair is called.
+// Pairs of configurations that are compared, and their names.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ auto identity(const metrics::Configuration& c) {
 
 bool import(const metrics::Configuration& c) { return c.kind == "import"; }
 
-// An import's model is called as its file is, and many traces do not say how many samples a step trains on.
+// The model of an import is named after its file, and many traces have no number of samples per step.
 bool comparable(const metrics::Configuration& a, const metrics::Configuration& b) {
   if (!import(a) || !import(b)) return !a.measured.empty() && !b.measured.empty() && identity(a) == identity(b);
   return a.measured.empty() == b.measured.empty() && a.strategy == b.strategy && a.world_size == b.world_size &&
@@ -30,7 +30,7 @@ bool comparable(const metrics::Configuration& a, const metrics::Configuration& b
          (a.batch_per_worker == b.batch_per_worker || a.batch_per_worker == 0 || b.batch_per_worker == 0);
 }
 
-// Why they are compared although they are not called alike; "" where they are.
+// Returns why a and b are compared although their names or batches differ; "" if they are equal.
 std::string despite(const metrics::Configuration& a, const metrics::Configuration& b) {
   if (a.model == b.model && a.batch_per_worker == b.batch_per_worker) return "";
   std::string text;
@@ -58,7 +58,7 @@ int likeness(const metrics::Configuration& a, const metrics::Configuration& b) {
          (a.cores == b.cores) + (a.nodes == b.nodes) + (a.parameter_count == b.parameter_count);
 }
 
-// Of imports without steps: how long their devices were traced, mean over the ranks.
+// For imports without steps: returns the traced time of their devices, mean over the ranks.
 double traced_s(const Source& source, const metrics::Configuration& c) {
   SQLite::Statement query(source.db,
                           "SELECT AVG(d.span_ns) FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = "
@@ -75,7 +75,7 @@ double median_step_s(const metrics::Configuration& c) {
 
 using InWords = std::function<std::string(const metrics::Configuration&)>;
 
-// What tells configurations of one strategy and N apart, the commonest first.
+// Properties that distinguish configurations with the same strategy and N, the most common first.
 std::vector<InWords> distinctions() {
   return {[](const metrics::Configuration& c) { return fmt::format("batch {}", c.batch_per_worker * c.accumulation); },
           [](const metrics::Configuration& c) { return fmt::format("accumulation {}", c.accumulation); },
@@ -93,7 +93,7 @@ std::vector<InWords> distinctions() {
           }};
 }
 
-// Where several pairs have one name, what they differ in is added until they are told apart.
+// If several pairs have the same name, differing properties are added until the names are unique.
 void name(std::vector<Pair>& pairs) {
   const bool one_model = std::all_of(pairs.begin(), pairs.end(),
                                      [&](const Pair& pair) { return pair.a->model == pairs.front().a->model; });
@@ -102,7 +102,7 @@ void name(std::vector<Pair>& pairs) {
     if (!one_model) pair.about = pair.a->model + " " + pair.about;
   }
   for (const InWords& in_words : distinctions()) {
-    std::map<std::string, std::set<std::string>> words;  // of the pairs with one name
+    std::map<std::string, std::set<std::string>> words;  // of pairs with the same name
     for (const Pair& pair : pairs) words[pair.about].insert(in_words(*pair.a));
     for (Pair& pair : pairs)
       if (words.at(pair.about).size() > 1) pair.about += ", " + in_words(*pair.a);
@@ -124,10 +124,10 @@ Paired pair_up(const Source& a, const Source& b) {
       if (comparable(of_a, of_b)) candidates.push_back({likeness(of_a, of_b), i, j});
     }
   }
-  // The most alike of all first: A's first configuration must not take the one that fits its second better.
+  // The most similar pair first, so that A's first configuration does not get the best match of A's second.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& x, const Candidate& y) { return x.alike > y.alike; });
-  std::map<std::size_t, std::size_t> taken;  // of A → of B
+  std::map<std::size_t, std::size_t> taken;  // index in A → index in B
   std::set<std::size_t> taken_of_b;
   for (const Candidate& next : candidates) {
     if (taken.contains(next.in_a) || taken_of_b.contains(next.in_b)) continue;

@@ -1,4 +1,4 @@
-// What else differs between two files: versions, options, scenario keys, machines, conditions, and what each warns of.
+// Other differences between two files: versions, options, scenario keys, machines, conditions and warnings.
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ void flatten(const json& value, const std::string& name, std::map<std::string, s
   into[name].insert(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// A column of JSON over a configuration's measurements, its values joined where repeats differ.
+// Returns the settings in a JSON column over a configuration's measurements; different values of repeats are joined.
 Settings json_settings(const Source& source, const metrics::Configuration& c, const char* column) {
   std::map<std::string, std::set<std::string>> all;
   SQLite::Statement q(source.db, std::string("SELECT ") + column + " FROM measurement WHERE id = ?");
@@ -91,7 +91,7 @@ Climate climate(const metrics::Configuration& c, const metrics::Conditions& cond
   return found;
 }
 
-// Rows with the same words about several configurations become one.
+// Equal rows about several configurations are combined.
 class Rows {
  public:
   explicit Rows(const Paired& paired) : pairs_(paired.both.size()) {}
@@ -149,7 +149,7 @@ void add_climate(Rows& rows, const Climate& a, const Climate& b, const std::stri
 }
 
 Row file_row(const char* name, const Source& source, const std::string& path) {
-  SQLite::Statement measurements(source.db, "SELECT COUNT(*) FROM measurement");  // sweeps of collectives as well
+  SQLite::Statement measurements(source.db, "SELECT COUNT(*) FROM measurement");  // includes sweeps of collectives
   measurements.executeStep();
   std::int64_t steps = 0;
   for (const metrics::Configuration& c : source.configurations) steps += static_cast<std::int64_t>(c.measured.size());
@@ -166,10 +166,10 @@ Row file_row(const char* name, const Source& source, const std::string& path) {
           static_cast<std::int64_t>(notices_table(source).rows.size())};
 }
 
-// What compare_settings says of one file, read at once so that an error names the file.
+// Settings of one file for compare_settings, read together so that an error names the file.
 struct Recorded {
   std::string program_version;
-  std::vector<Settings> versions, options;  // of each pair
+  std::vector<Settings> versions, options;  // by pair
   std::vector<Climate> climates;
 };
 

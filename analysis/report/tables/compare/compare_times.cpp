@@ -1,4 +1,4 @@
-// What of a step takes longer in one of two files, and whether that is sure.
+// Times of a step that differ between two files, and whether the difference is significant.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ Table compare_throughput_table(const std::vector<Difference>& all) {
     if (d.what != "step") continue;
     Row row = configuration_cells(*d.pair->a);
     const double samples_a = median_samples(*d.pair->a), samples_b = median_samples(*d.pair->b);
-    if (samples_a <= 0 || samples_b <= 0) {  // of imports that do not say their batch
+    if (samples_a <= 0 || samples_b <= 0) {  // imports without a batch
       add(row, {cannot_tell, where_positive(samples_a / d.a_s), where_positive(samples_b / d.b_s), Cell(), Cell(),
                 Cell(), "the number of samples per step is not recorded; import with --batch-per-worker"});
       table.rows.push_back(std::move(row));

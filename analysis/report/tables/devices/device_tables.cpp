@@ -1,4 +1,4 @@
-// What devices did in windows of time, and which kernels took it: of imported traces.
+// Times of devices by window, and by kernel, for imported traces.
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace ddpprof::report {
 namespace {
 
-constexpr double shown_share = 0.001;  // of all kernels' time; names below it share a row
+constexpr double shown_share = 0.001;  // share of the time of all kernels; names below it share a row
 
 struct NamedTime {
   std::string model, kind, name;

@@ -17,8 +17,8 @@
 namespace ddpprof::report {
 namespace {
 
-// Where the data do not fill one step of all workers, the step that is taken all the same is shorter than predicted;
-// where batches go on from one epoch into the next there is none such.
+// Returns a note if an epoch is smaller than one step of all workers: its only step is then shorter than predicted. If
+// batches continue across epochs there is no such step.
 std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t workers) {
   if (options.applied) return "";
   const std::int64_t batch = learning_rate::global_batch(workers, options.samples_per_worker);
@@ -37,7 +37,7 @@ bool by_adascale(const fit::LearningRateOptions& options) {
 std::vector<Table> rate_tables(const fit::LearningRateOptions& options) {
   const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
   std::vector<Table> tables{learning_rate_table(rows), warmup_table(rows)};
-  // Of all rules it is AdaScale that needs more than an N.
+  // Only AdaScale requires more than N.
   const bool whatever_n = options.rule == learning_rate::Rule::adascale;
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
     const learning_rate::Plan plan = fit::plan_of(options, workers);
@@ -68,7 +68,7 @@ Table rules_table(const fit::LearningRateOptions& options) {
       quantity("kappa", "κ", ""), digits(quantity("linear_lr", "linear", ""), 4),
       digits(quantity("square_root_lr", "square root", ""), 4), digits(quantity("unscaled_lr", "unscaled", ""), 4),
       count("warmup_steps", "warm-up", "steps"),
-      // Where batches go on from one epoch into the next, an epoch has a fraction of a step.
+      // If batches continue across epochs, the number of steps per epoch need not be an integer.
       options.applied ? quantity("steps_per_epoch", "epoch", "steps") : count("steps_per_epoch", "epoch", "steps"),
       count("total_steps", "training", "steps"), digits(quantity("beta1", "β₁", ""), 4),
       digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3)};
@@ -96,7 +96,7 @@ Table rules_table(const fit::LearningRateOptions& options) {
 }
 
 double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
-  // By AdaScale a training's steps are those that its gain leaves of the base batch's.
+  // With AdaScale the number of steps is the number at the base batch divided by the gain.
   const learning_rate::Plan plan = fit::plan_of(options, workers);
   const auto schedule =
       by_adascale(options) ? learning_rate::schedule_of(options.rule, plan) : learning_rate::unscaled(plan);

@@ -87,7 +87,7 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
       const Schedule schedule = schedule_of(rule, plan);
       Row row{workers,           to_string(rule),   schedule.warmup_steps, schedule.total_steps,
               schedule.lr_at(0), schedule.target_lr};
-      // In quarters without a product that may be beyond an int64.
+      // Quarters are computed without a product that may overflow int64.
       const std::int64_t all = schedule.total_steps, quarter = all / 4, rest = all % 4;
       for (const std::int64_t part : {1, 2, 3}) row.emplace_back(schedule.lr_at(part * quarter + part * rest / 4));
       row.emplace_back(schedule.lr_at(all - 1));

@@ -25,10 +25,10 @@ struct Reached {
   metrics::StepRange steps;
 };
 
-// The first mean is of 10 steps: what is reached there may have been reached at any step before, or from the beginning.
+// The first mean covers 10 steps. A target reached there may have been reached at any earlier step, or at the start.
 bool from_the_first(const metrics::StepRange& steps) { return steps.low <= metrics::loss_window_steps; }
 
-// Steps that take as many samples as an epoch has: the worker's batches go on from one epoch into the next.
+// Returns the number of steps with as many samples as an epoch; batches of the worker continue across epochs.
 double epoch_steps(const fit::LearningRateOptions& options, std::int64_t workers, std::int64_t samples_per_worker) {
   const std::int64_t own = learning_rate::samples_of_worker(options.samples, workers, options.drop_last);
   return static_cast<double>(std::max<std::int64_t>(1, own)) / static_cast<double>(samples_per_worker);
@@ -58,7 +58,7 @@ TargetTime measured_time(const fit::LearningRateOptions& options, const metrics:
   return time;
 }
 
-// Of several at the same distance the larger batch: less is left to chance there.
+// Ties go to the larger batch, whose loss is less noisy.
 const Reached* nearest(std::span<const Reached> reached, const std::string& strategy, std::int64_t batch) {
   const Reached* found = nullptr;
   for (const Reached& one : reached) {
@@ -169,7 +169,7 @@ Table time_to_target_table(const fit::LearningRateOptions& options, const metric
                    digits(seconds("time_low_s", "from"), 4),
                    digits(seconds("time_high_s", "to", "time_low_s"), 4),
                    prose("note", "note")};
-  table.columns[2].hide_constant = true;  // the title has it
+  table.columns[2].hide_constant = true;  // shown in the title
   table.key_columns = 2;
   if (!target) target = metrics::default_target(curves);
   if (curves.empty() || !target) return table;

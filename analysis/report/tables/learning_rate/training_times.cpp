@@ -8,7 +8,7 @@
 namespace ddpprof::report {
 namespace {
 
-// As "32", or "32 × 4" with accumulation.
+// Returns "32", or "32 × 4" with accumulation.
 std::string batch_text(std::int64_t batch, std::int64_t accumulation) {
   return accumulation > 1 ? fmt::format("{} × {}", batch, accumulation) : std::to_string(batch);
 }

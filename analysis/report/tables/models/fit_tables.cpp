@@ -15,7 +15,7 @@ constexpr const char* no_all_reduce =
     "No all-reduce was measured with more than one worker. Measure DDP with 2 or more workers, run ddpprof bench-comm, "
     "import traces that record message sizes, or give a log of nccl-tests (ddpprof predict --all-reduce).";
 
-// Why a form was or was not picked, by the yardstick that picked it.
+// Returns why a form was or was not selected, by the criterion that was used.
 std::string reason(const fit::AllReduceFit& all, std::size_t index) {
   const fit::FormFit& form = all.forms[index];
   const fit::FormFit& picked = all.picked();

@@ -1,4 +1,4 @@
-// Where communication takes over: of the N in a file, and of all N that a prediction looks at.
+// The N from which communication dominates: among the N in a file, and among all N of a prediction.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,9 +12,9 @@
 namespace ddpprof::report {
 namespace {
 
-constexpr const char* no_knee = "none up to there";  // in place of a knee's source
+constexpr const char* no_knee = "none up to there";  // shown instead of a knee's source
 
-// What both have in common; `looked_at`: of which N, as "of the N in this file".
+// The parts that both tables share. `looked_at`: the considered N, such as "of the N in this file".
 Table knee_table_without_rows(const std::string& looked_at) {
   Table table;
   table.name = "knee";
@@ -36,12 +36,12 @@ Table knee_table_without_rows(const std::string& looked_at) {
   return table;
 }
 
-// Which N of which rows cannot be predicted: the smallest N may be one of them.
+// Returns the N that cannot be predicted; the smallest N may be one of them.
 std::string passed_over_text(std::span<const fit::Knee> knees) {
   std::string text;
   const fit::Knee* last = nullptr;
   for (const fit::Knee& knee : knees) {
-    // A strategy's rows, one for each share, are of the same N.
+    // The rows of a strategy (one per share) have the same N.
     if (last != nullptr && last->strategy == knee.strategy && last->changed == knee.changed) continue;
     last = &knee;
     if (knee.passed_over == 0) continue;

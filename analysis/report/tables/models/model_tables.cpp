@@ -45,14 +45,14 @@ std::string parameters_text(const std::string& json) {
   return text;
 }
 
-// "95 %" when all rows have the same confidence, else "".
+// Returns "95 %" if all rows have the same confidence, otherwise "".
 std::string confidence_text(const std::vector<store::PredictionRow>& rows) {
   for (const auto& row : rows)
     if (row.confidence != rows.front().confidence) return "";
   return rows.empty() ? "" : fmt::format("{:.3g} %", 100.0 * rows.front().confidence);
 }
 
-// What the words in the column mean, of those that occur.
+// Returns the meanings of the values that occur in the column.
 std::string bound_text(const std::vector<store::PredictionRow>& rows) {
   const std::string text = terms_text([&](std::string_view word) {
     return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.bound == word; });
@@ -100,7 +100,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    prose("note", "note")};
   table.columns[2].hide_constant = table.columns[6].hide_constant = true;
   for (Column& column : table.columns) {
-    // From milliseconds at N = 1 to minutes far beyond: every cell on its own has as many digits as it deserves.
+    // Values range from milliseconds to minutes, so each cell has its own number of decimals.
     if (column.kind == Kind::real) column.digits = column.name == "extrapolation" ? 3 : 4;
     column.hide_zero = column.name.starts_with("skew") || column.name.starts_with("other");
   }

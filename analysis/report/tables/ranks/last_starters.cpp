@@ -1,4 +1,4 @@
-// Which rank begins each collective last, where the ranks' clocks tell.
+// The rank that starts each collective last, if the clocks are precise enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 struct Clock {
   std::int64_t rank = 0;
   std::string host;
-  std::optional<std::int64_t> uncertainty_ns;  // none: it is not known how the clock relates to rank 0's
-  std::size_t number = 0;                      // equal for shards that share one clock
+  std::optional<std::int64_t> uncertainty_ns;  // empty: the offset to rank 0's clock is unknown
+  std::size_t number = 0;                      // the same for shards that share a clock
 };
 
 struct Start {
@@ -31,21 +31,21 @@ struct Start {
   std::int64_t local_ns;  // as recorded
 };
 
-// Of one operation, bucket and size.
+// Counts for one operation, bucket and size.
 struct Kept {
   std::int64_t collectives = 0, known = 0;
   struct Rank {
     std::int64_t times = 0;
     std::string host;
   };
-  std::map<std::int64_t, Rank> last;      // in how many it was the last
-  std::vector<double> later_s;            // the last's start less the others' median, where the last is known
+  std::map<std::int64_t, Rank> last;  // number of collectives in which the rank is last
+  std::vector<double> later_s;  // start of the last rank − median start of the others, if the last rank is known
   std::set<std::int64_t> unknown_clocks;  // ranks
-  std::int64_t too_close = 0;             // collectives whose last start the clocks do not tell from all others
-  double uncertainty_s = 0;               // largest of those nearest to being mixed up
+  std::int64_t too_close = 0;             // collectives in which another rank started within the uncertainty
+  double uncertainty_s = 0;               // largest uncertainty between the last rank and the nearest other rank
 };
 
-// Shards with one boot id share a monotonic clock; so do those of an import that were aligned by the same offset.
+// Shards with the same boot id share a monotonic clock. So do shards of an import that were aligned by the same offset.
 std::map<std::int64_t, Clock> read_clocks(const Source& source) {
   using Offset = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;   // offset, at, uncertainty, drift
   std::map<std::tuple<std::int64_t, std::string, Offset>, std::size_t> numbers;  // by measurement
@@ -66,7 +66,7 @@ std::map<std::int64_t, Clock> read_clocks(const Source& source) {
   return clocks;
 }
 
-// How much later `last` began than `other`, and how much that may be wrong.
+// Returns how much later `last` started than `other`, and the uncertainty.
 struct Later {
   std::int64_t by_ns, doubt_ns;
 };
@@ -75,8 +75,7 @@ Later later(const Start& last, const Start& other) {
   return {last.ns - other.ns, last.clock->uncertainty_ns.value_or(0) + other.clock->uncertainty_ns.value_or(0)};
 }
 
-// Of the starts the one that nothing on its own clock follows, on the clock of the latest: no other can be known to be
-// the last.
+// Returns the last start on the clock of the latest start. Only this start can be known to be the last.
 const Start& seemingly_last(const std::vector<Start>& starts) {
   const Start* last = &*std::ranges::max_element(starts, {}, &Start::ns);
   for (const Start& start : starts)
@@ -97,7 +96,7 @@ void count(Kept& kept, const std::vector<Start>& starts) {
     }
   if (!all_known) return;
   const Start& last = seemingly_last(starts);
-  std::optional<Later> nearest;  // by what is left once the doubt is taken off
+  std::optional<Later> nearest;  // the smallest difference minus uncertainty
   std::vector<double> others;
   for (const Start& start : starts) {
     if (&start == &last) continue;

@@ -61,7 +61,7 @@ Table ranks_table(const metrics::RankTimes& times) {
   table.key_columns = 2;
   auto by_rank = measured_by_rank(times);
   const metrics::StepRows complete = complete_steps(times);
-  std::map<std::int64_t, std::int64_t> slowest;  // rank -> in how many steps
+  std::map<std::int64_t, std::int64_t> slowest;  // number of steps by rank
   for (const auto& [step, ranks] : complete)
     ++slowest[std::ranges::max_element(ranks, {}, [](const auto& one) { return one.second->compute_s; })->first];
   std::vector<double> computes;

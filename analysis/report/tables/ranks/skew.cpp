@@ -1,4 +1,4 @@
-// Ranks against each other: who computes longer, who comes last to collectives, whose clock says so.
+// Ranks compared with each other: compute, last arrivals in collectives, clocks.
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
@@ -25,10 +25,10 @@ struct Times {
   }
 };
 
-// Over the repeats of one configuration.
+// Sums over the repeats of one configuration.
 struct RankSums {
   std::string host;
-  Times common, own;  // of steps that every rank recorded; of all that this one did
+  Times common, own;  // steps that every rank recorded; all steps of this rank
   std::vector<double> kept_waiting;
   double slowest = 0, last = 0;
 };
@@ -53,7 +53,7 @@ void add(ConfigurationSums& sums, const metrics::RankTimes& times, bool collecti
   for (const metrics::Arrival& arrival : times.arrivals) {
     sums.collectives += 1.0;
     const auto rank = sums.ranks.find(arrival.last);
-    if (rank == sums.ranks.end()) continue;  // of a rank without measured steps there is no row
+    if (rank == sums.ranks.end()) continue;  // ranks without measured steps have no row
     rank->second.last += 1.0;
     rank->second.kept_waiting.push_back(arrival.kept_waiting_s);
   }

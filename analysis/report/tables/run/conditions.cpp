@@ -1,4 +1,4 @@
-// What the machine was like while it measured, and how steady the steps were.
+// Conditions of the machine during the measurement, and stability of the steps.
 #include "analysis/metrics/conditions.hpp"
 #include "analysis/metrics/stability.hpp"
 #include "analysis/report/core/columns.hpp"

@@ -1,4 +1,4 @@
-// What a training took of each device's memory.
+// Memory that a training used on each device.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
@@ -12,7 +12,7 @@
 namespace ddpprof::report {
 namespace {
 
-// The largest over a configuration's repeats and ranks.
+// Maximum over a configuration's repeats and ranks.
 struct Most {
   std::optional<std::int64_t> root_held, root_peak, others_peak, process;
 };

@@ -1,5 +1,4 @@
-// What to know before believing a file's numbers: what was noted when it was made, and what its steps show by
-// themselves.
+// Warnings about a file's numbers: stored diagnostics, and properties of its steps.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
@@ -18,7 +17,7 @@
 namespace ddpprof::report {
 namespace {
 
-constexpr double noisy_half_width = 0.10;  // of the median: above this a comparison of two N says little
+constexpr double noisy_half_width = 0.10;  // half width / median above which two N cannot be compared well
 
 std::string about(const std::string& kind, const std::string& strategy, std::int64_t workers) {
   return fmt::format("{} N={}", kind == "bench-comm" ? kind : strategy, workers);
@@ -32,7 +31,7 @@ struct Notice {
 
 int urgency(const std::string& severity) { return severity == "error" ? 0 : severity == "warning" ? 1 : 2; }
 
-// Rows of `diagnostic` with the same words about the same configuration become one, their counts summed.
+// Equal rows of `diagnostic` about the same configuration are combined and their counts added.
 std::vector<Notice> stored_notices(SQLite::Database& db) {
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, Notice> merged;
   SQLite::Statement q(
@@ -64,7 +63,7 @@ std::vector<Notice> stored_notices(SQLite::Database& db) {
 void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
   SQLite::Statement q(db,
                       "SELECT kind, strategy, world_size, status, message FROM measurement WHERE status <> 'ok' "
-                      "AND kind <> 'import' "  // what an import lacks is in its own diagnostics
+                      "AND kind <> 'import' "  // missing parts of imports are in their diagnostics
                       "ORDER BY kind, strategy, world_size, repeat, id");
   while (q.executeStep()) {
     const std::string where = about(q.getColumn(0).getString(), q.getColumn(1).getString(), q.getColumn(2).getInt64());
@@ -79,7 +78,7 @@ void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
   }
 }
 
-// Why a median is known badly, and what to do about it: every cause found.
+// Returns a notice with all causes of a wide median interval and what to do.
 Notice noisy_median(const metrics::Configuration& c, const metrics::Conditions& conditions, double width,
                     const std::string& where) {
   Notice notice{"warning", where, "noisy_median", "", "", 1, {}};
@@ -94,7 +93,7 @@ Notice noisy_median(const metrics::Configuration& c, const metrics::Conditions& 
   return notice;
 }
 
-// What disturbed the measurements, and steps that were not steady.
+// Adds disturbances of the measurements and instabilities of the steps.
 void add_conditions(const Source& source, const metrics::Conditions& conditions, std::vector<Notice>& all) {
   const auto add = [&](const metrics::Disturbance& d, const std::string& where) {
     all.push_back({"warning", where, d.code, d.message, d.advice, d.count, {}});

@@ -1,4 +1,4 @@
-// Tables about the run itself: what it was, and with which versions.
+// Tables about the run and the versions of software.
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 

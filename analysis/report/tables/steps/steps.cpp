@@ -1,4 +1,4 @@
-// Tables about whole steps: how long they take, where the time goes, how that scales.
+// Tables about whole steps: duration, parts, scaling.
 #include <algorithm>
 
 #include "analysis/report/tables/steps/steps.hpp"
@@ -18,7 +18,7 @@ struct Field {
   const char* name;
   const char* title;
   double metrics::RunStep::*value;
-  bool optional = false;  // not every strategy or device has it
+  bool optional = false;  // not all strategies and devices have it
 };
 constexpr Field parts[] = {
     {"forward_s", "forward", &metrics::RunStep::forward_s},
