@@ -1,4 +1,4 @@
-// Traces without devices, and collectives: what the hosts' operations and each size of message take in two files.
+// Traces without devices, and collectives: times of host operations and of each message size in two files.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/report/kernels_of_steps.hpp"
@@ -12,8 +12,8 @@ using test::ms;
 
 class CompareHosts : public test::TwoFiles {
  protected:
-  // 8 steps of 100 ms. On thread 1 aten::linear for 40 ms, inside of it aten::addmm for `inner_ms`, inside of that
-  // aten::copy_ for 5; on thread 2 at the same time aten::mul for 10, in which nothing of thread 1 lies.
+  // 8 steps of 100 ms. Thread 1: aten::linear for 40 ms, inside it aten::addmm for `inner_ms`, inside that aten::copy_
+  // for 5 ms. Thread 2: aten::mul for 10 ms at the same time, which is not nested in thread 1.
   static void operations(test::SyntheticRun& run, std::int64_t inner_ms) {
     store::BulkLoad load(run.database);
     store::MeasurementRow row = test::train("ddp", 1);
@@ -32,7 +32,7 @@ class CompareHosts : public test::TwoFiles {
     for (std::int64_t step = 0; step < 8; ++step) {
       const std::int64_t at = step * 100 * ms;
       run.step(shard, step, at, 100 * ms, 60 * ms, 0, 0, 0);
-      add(1, copy, operation, at + 15 * ms, 5);  // not in order of time, as shards of threads are not
+      add(1, copy, operation, at + 15 * ms, 5);  // not in order of time, like shards of threads
       add(1, linear, operation, at + 10 * ms, 40);
       add(1, addmm, operation, at + 12 * ms, inner_ms);
       add(1, linear, annotation, at + 10 * ms, 80);
@@ -66,7 +66,7 @@ TEST_F(CompareHosts, OperationsAreComparedByTheTimeTheyTakeThemselves) {
   std::map<std::string, json> by_name;
   for (const json& one : all) {
     EXPECT_EQ(one["kind"], "operation");
-    EXPECT_DOUBLE_EQ(one["a_calls"], 1.0) << "annotations are none";
+    EXPECT_DOUBLE_EQ(one["a_calls"], 1.0) << "annotations are not operations";
     by_name[one["name"]] = one;
   }
   EXPECT_DOUBLE_EQ(by_name["aten::linear"]["a_s"], 0.020);
@@ -74,12 +74,12 @@ TEST_F(CompareHosts, OperationsAreComparedByTheTimeTheyTakeThemselves) {
   EXPECT_DOUBLE_EQ(by_name["aten::addmm"]["a_s"], 0.015);
   EXPECT_DOUBLE_EQ(by_name["aten::addmm"]["b_s"], 0.025);
   EXPECT_EQ(by_name["aten::addmm"]["verdict"], "different");
-  EXPECT_DOUBLE_EQ(by_name["aten::mul"]["a_s"], 0.010) << "on a thread of its own";
+  EXPECT_DOUBLE_EQ(by_name["aten::mul"]["a_s"], 0.010) << "on a separate thread";
   EXPECT_EQ(by_name["aten::mul"]["verdict"], "no difference shown");
   EXPECT_DOUBLE_EQ(by_name["aten::copy_"]["a_s"], 0.005);
 }
 
-// A step of one rank: 2 · (8 + 4 / 2) ms against 2 · (12 + 4 / 2).
+// A step of one rank: 2 · (8 + 4 / 2) ms and 2 · (12 + 4 / 2) ms.
 TEST_F(CompareHosts, CollectivesAreComparedBySize) {
   collectives(*a_, 4 << 20, 8, 4);
   collectives(*b_, 4 << 20, 12, 4);

@@ -1,4 +1,4 @@
-// Kernels of two files whose every duration is chosen: what changed, by how much of the step, and how sure that is.
+// Kernels of two files with chosen durations: changes, their share of the step, and verdicts.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ class CompareKernels : public test::TwoFiles {
   json report_;
 };
 
-// Every third step takes 1 % more, by which the interval of the median is no point.
+// Every third step takes 1 % more, so that the interval of the median has a width.
 std::int64_t scatter_us(int step, std::int64_t) { return step % 3 == 2 ? 100 : 0; }
 
 // 20 of 100 ms become 30.
@@ -56,7 +56,7 @@ TEST_F(CompareKernels, TheIntervalComesFromTheScatterOverSteps) {
   const json& gemm = all.at(0);
   EXPECT_EQ(gemm["verdict"], "different");
   EXPECT_DOUBLE_EQ(gemm["ratio"], 1.2);
-  // At the widest all medians of A drawn are 10.1 ms and all of B 12.0, or 10.0 and 12.1.
+  // The extreme draws have medians of 10.1 ms (A) and 12.0 ms (B), or 10.0 ms and 12.1 ms.
   EXPECT_GE(gemm["ratio_low"].get<double>(), 12.0 / 10.1 - 1e-9);
   EXPECT_LE(gemm["ratio_high"].get<double>(), 12.1 / 10.0 + 1e-9);
   EXPECT_LT(gemm["ratio_low"].get<double>(), gemm["ratio_high"].get<double>());
@@ -73,7 +73,7 @@ TEST_F(CompareKernels, NoiseAloneIsNoDifference) {
   for (const json& answer : rows(report_, "compare_answer")) EXPECT_NE(answer["verdict"], "different") << answer;
 }
 
-// One import is one run, and two runs of the same thing may differ by 5 %.
+// One import is one run, and two equal runs may differ by 5 %.
 TEST_F(CompareKernels, AFewPercentOfOneRunEachCannotBeTold) {
   const json all = kernels({.kernels = {{}}}, {.kernels = {{"gemm", 10'500}}});
   EXPECT_EQ(all.at(0)["verdict"], "cannot tell");
@@ -104,7 +104,7 @@ TEST_F(CompareKernels, AKernelOfOneFileAloneIsListedWithWhereItIs) {
 }
 
 TEST_F(CompareKernels, AKernelOfSomeStepsAloneIsNotCalledNew) {
-  // In 4 of 7 steps: the median step has it.
+  // In 4 of 7 steps, so the median is not 0.
   const auto even = [](int step) { return step % 2 == 0; };
   const json all =
       kernels({.kernels = {{}}, .steps = 7}, {.kernels = {{}, {.name = "new", .in_step = even}}, .steps = 7});
@@ -143,7 +143,7 @@ TEST_F(CompareKernels, AnotherShapeOfOneNameIsPaired) {
   EXPECT_EQ(all[0]["change"], "other shape?");
   EXPECT_EQ(all[0]["shape"], "grid 64, block 128 → grid 32, block 128");
   EXPECT_DOUBLE_EQ(all[0]["ratio"], 0.5);
-  EXPECT_EQ(all[1]["change"], "only in B") << "a name says more than a shape: " << all[1];
+  EXPECT_EQ(all[1]["change"], "only in B") << "the name has priority over the shape: " << all[1];
 }
 
 TEST_F(CompareKernels, NamesAreShortAndShapesOfOneNameApart) {
@@ -157,7 +157,7 @@ TEST_F(CompareKernels, NamesAreShortAndShapesOfOneNameApart) {
   EXPECT_EQ(all[0]["name"], "at::native::kernel");
   EXPECT_EQ(all[0]["shape"], "grid 9, block 128");
   EXPECT_EQ(all[1]["shape"], "grid 8, block 128");
-  EXPECT_DOUBLE_EQ(all[1]["a_calls"], 2.0) << "arguments of the template do not tell kernels apart";
+  EXPECT_DOUBLE_EQ(all[1]["a_calls"], 2.0) << "kernels with different template arguments are combined";
 }
 
 TEST_F(CompareKernels, CopiesAreMatchedByKindAndBytes) {
@@ -206,7 +206,7 @@ TEST_F(CompareKernels, OfSeveralRanksItIsTheMean) {
 }
 
 TEST_F(CompareKernels, WithoutSingleEventsTotalsAreComparedAndNothingIsSure) {
-  // The event before the first step is 50 ms of gemm more: totals hold it.
+  // The event before the first step adds 50 ms of gemm to the totals.
   const json all = kernels({.kernels = {{}, {"relu"}}, .raw = false}, {.kernels = {{"gemm", 20'000}, {"relu"}}});
   ASSERT_EQ(all.size(), 2U) << all;
   EXPECT_EQ(all[0]["name"], "gemm");
@@ -228,7 +228,7 @@ TEST_F(CompareKernels, ThreeStepsAreJudgedByStudentsInterval) {
   // Logarithms by hand: standard deviations 0.009901 and 0.006623, of the difference of means 0.006878; Welch's and
   // Satterthwaite's degrees 3.4918, Student's quantile there 2.943.
   EXPECT_NEAR(std::log(gemm["ratio_high"].get<double>() / gemm["ratio"].get<double>()), 2.943 * 0.006878, 2e-5);
-  EXPECT_EQ(row(report_, "compare_time", {{"what", "step"}})["verdict"], "cannot tell") << "of which 3 are too few";
+  EXPECT_EQ(row(report_, "compare_time", {{"what", "step"}})["verdict"], "cannot tell") << "3 steps are too few";
 }
 
 TEST_F(CompareKernels, TwoStepsAreTooFew) {

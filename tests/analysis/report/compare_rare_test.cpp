@@ -1,4 +1,4 @@
-// What runs in some steps alone, every fourth mostly: it is shown with its mean, sorted by it, and judged.
+// Work that runs only in some steps, mostly every fourth: it is shown with its mean, sorted by it, and judged.
 #include <gmock/gmock.h>
 
 #include <SQLiteCpp/Statement.h>
@@ -31,7 +31,7 @@ class CompareRare : public test::TwoFiles {
     report_ = compared();
     return rows(report_, "compare_kernels");
   }
-  // An all-reduce of 1 MB in every fourth step of what was imported.
+  // An all-reduce of 1 MB in every fourth step of an import.
   static void add_reduces(test::SyntheticRun& run, std::int64_t time_us) {
     SQLite::Statement steps(run.database.sql(), "SELECT id, shard_id, step, start_ns FROM step WHERE step % 4 = 0");
     while (steps.executeStep()) {
@@ -71,7 +71,7 @@ TEST_F(CompareRare, AnAllReduceOfEveryFourthStepIsSortedByItsMean) {
   EXPECT_EQ(all[0]["verdict"], "different");
 }
 
-// Not at equal distances: the steps are drawn again and again.
+// Not periodic: the steps are bootstrapped.
 TEST_F(CompareRare, EvaluationsNowAndThenAreJudgedByTheDifferenceOfMeans) {
   const auto now_and_then = [](int step) { return step % 10 == 0 || step % 10 == 3 || step % 10 == 4; };
   const json all = kernels(with_optimizer(500, now_and_then, 100), with_optimizer(2'000, now_and_then, 100));
@@ -81,8 +81,8 @@ TEST_F(CompareRare, EvaluationsNowAndThenAreJudgedByTheDifferenceOfMeans) {
   EXPECT_DOUBLE_EQ(all[0]["b_s"], 600e-6);
   EXPECT_EQ(all[0]["verdict"], "different");
   EXPECT_TRUE(all[0]["ratio"].is_null());
-  // Of 100 steps the mean of B has a standard error of 2000 us * sqrt(0.3 * 0.7 / 100) = 92 us, that of A a fourth of
-  // it: ± 1.96 * 94 us around 450.
+  // With 100 steps the mean of B has a standard error of 2000 us * sqrt(0.3 * 0.7 / 100) = 92 us, and the mean of A a
+  // fourth of it: ± 1.96 * 94 us around 450.
   EXPECT_THAT(all[0]["why"],
               testing::StartsWith("its time is 0 in most steps, so means are compared: B − A is between +2"));
 }

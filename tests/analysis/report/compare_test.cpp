@@ -1,4 +1,4 @@
-// Two databases whose every time is chosen, so that ratios and verdicts can be said beforehand.
+// Two databases with chosen times, so that ratios and verdicts are known.
 #include "analysis/report/tables/compare/compare.hpp"
 
 #include <gmock/gmock.h>
@@ -84,13 +84,13 @@ TEST_F(CompareTest, TooFewStepsSaySo) {
 }
 
 TEST_F(CompareTest, WhereNoDifferenceShowsTheLargestPartOfAStepComesFirstToo) {
-  // All but the skew is alike: 20.5 ms against 21 of a step of 100, from 20 to 22 in both.
+  // Only the skew differs: 20.5 ms and 21 ms of a step of 100 ms, between 20 and 22 ms in both files.
   add(*a_, test::train("ddp", 2), {.skew_ms = {20, 21, 22, 20}});
   add(*b_, test::train("ddp", 2), {.skew_ms = {20, 21, 22, 21}});
   const json all = rows(compared(), "compare_time");
   ASSERT_GE(all.size(), 4u);
   for (const json& one : all) EXPECT_EQ(one["verdict"], "no difference shown") << one;
-  EXPECT_EQ(all[0]["what"], "skew") << "though a step comes before its parts where they are alike";
+  EXPECT_EQ(all[0]["what"], "skew") << "a step is sorted before its parts only if the verdicts are equal";
   EXPECT_NEAR(all[0]["difference_of_step"].get<double>(), 0.005, 1e-12);
 }
 
@@ -105,8 +105,8 @@ TEST_F(CompareTest, ATimeThatSomeStepsLackIsJudgedByTheirDifference) {
 }
 
 TEST_F(CompareTest, RepeatsThatDifferByThemselvesAreNoDifferenceOfATimeThatSomeStepsLack) {
-  // Every fifth step has no skew. A's repeats have 20, 24 and 28 ms, B's 23, 27 and 31: 40 steps of each do not make
-  // three repeats more.
+  // Every fifth step has a skew of 0. A's repeats have 20, 24 and 28 ms, B's 23, 27 and 31 ms: with 40 steps each there
+  // are still only three repeats.
   add(*a_, test::train("ddp", 2),
       {.step_ms = 200, .skew_ms = {0, 20, 20, 20, 20}, .steps = 40, .repeats = 3, .skew_spread_ms = 4});
   add(*b_, test::train("ddp", 2),
@@ -217,7 +217,7 @@ TEST_F(CompareTest, SettingsThatDifferAreNamedOnceForAllTheyHoldOf) {
   EXPECT_EQ(torch["b"], "2.12.0");
   EXPECT_EQ(torch["about"], "every configuration");
   const json cap = row(report, "compare_settings", {{"name", "bucket_cap_mb"}});
-  EXPECT_TRUE(cap["a"].is_null()) << "A does not say";
+  EXPECT_TRUE(cap["a"].is_null()) << "not recorded in A";
   EXPECT_EQ(cap["b"], "50");
   EXPECT_EQ(row(report, "compare_settings", {{"name", "ddp.bucket_cap_mb"}})["a"], "25");
   EXPECT_EQ(rows(report, "compare_settings").size(), 3u) << rows(report, "compare_settings");

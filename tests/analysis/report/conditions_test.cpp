@@ -1,4 +1,4 @@
-// What the report says of the machine's condition and of steps that were not steady.
+// Reports of the machine's conditions and of unstable steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class ConditionsTest : public testing::Test {
         run_(path_) {}
   ~ConditionsTest() override { std::filesystem::remove(path_); }
 
-  // One measurement of ddp at N = 1 whose step i takes `ms_of(i)` milliseconds.
+  // One measurement of ddp at N = 1. Step i takes `ms_of(i)` milliseconds.
   template <class MsOf>
   std::int64_t measure(std::int64_t steps, MsOf&& ms_of, std::int64_t repeat = 0, std::int64_t workers = 1) {
     store::MeasurementRow row = test::train("ddp", workers);
@@ -76,7 +76,7 @@ class ConditionsTest : public testing::Test {
     }
     return nlohmann::json::array();
   }
-  // code → {what, what to do}
+  // code → {message, advice}
   std::map<std::string, std::pair<std::string, std::string>> notices() {
     std::map<std::string, std::pair<std::string, std::string>> said;
     for (const auto& row : rows("summary", "notices")) said[row["code"]] = {row["message"], row["advice"]};
@@ -87,7 +87,7 @@ class ConditionsTest : public testing::Test {
   test::SyntheticRun run_;
 };
 
-// ± 1 %, in an order without a trend.
+// ± 1 %, without a trend.
 double steady(std::int64_t i) { return 100.0 + static_cast<double>(i * 7 % 11 - 5) * 0.2; }
 
 TEST_F(ConditionsTest, AQuietMachineAndSteadyStepsGiveNoNotice) {
@@ -179,7 +179,7 @@ TEST_F(ConditionsTest, OneRepeatsWarmupDoesNotHideAnothersDrift) {
 TEST_F(ConditionsTest, ALevelThatChangesLateIsNoWarmup) {
   measure(100, [](std::int64_t i) { return steady(i) + (i < 40 ? 20.0 : 0.0); });
   auto said = notices();
-  // MSER cuts whole batches of five, and the cut after may be as good.
+  // MSER removes batches of five steps, and the next cut may be equally good.
   EXPECT_THAT(said["level_changed"].first,
               testing::MatchesRegex("The first 4[05] of 100 measured steps took 20 % longer than the rest."));
   EXPECT_EQ(said.count("warmup_too_short"), 0u);
@@ -195,7 +195,7 @@ TEST_F(ConditionsTest, OutliersAreCountedAndPlaced) {
 }
 
 TEST_F(ConditionsTest, AWeakMeasurementSaysWhy) {
-  // Steps of 100 and 180 ms in turns of 15: 60 steps that are worth a few, on a machine that others use.
+  // Blocks of 15 steps of 100 and 180 ms: 60 steps that are equivalent to a few independent steps, on a shared machine.
   store::HostConditionRow row = quiet(measure(60, [](std::int64_t i) { return i / 15 % 2 == 0 ? steady(i) : 180.0; }));
   row.others_share = 0.4;
   add(row);

@@ -1,4 +1,5 @@
-// The noise scale of recorded norms: against norms that were made for a known one, and against hand-worked numbers.
+// The noise scale of recorded norms: compared with norms generated for a known noise scale, and with results calculated
+// by hand.
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 
@@ -37,7 +38,7 @@ class GradientNoise : public testing::Test {
     return id;
   }
 
-  // One step of all ranks; each rank's own squared norm, and the whole's.
+  // One step of all ranks: the squared norm of each rank and of the averaged gradient.
   void step(std::int64_t number, const std::vector<double>& local, double whole, std::int64_t samples = 32,
             std::int64_t duration_ns = 100 * test::ms, const char* kind = "measured") {
     store::Inserter<store::StepRow> rows(run_.database);
@@ -57,7 +58,7 @@ class GradientNoise : public testing::Test {
     }
   }
 
-  // Steps whose gradients have a known |G|^2 and trace: of `dimensions` normal numbers, G = (2, 0, …, 0).
+  // Steps whose gradients have a known |G|^2 and trace: `dimensions` normal random numbers, G = (2, 0, …, 0).
   void random_steps(std::int64_t steps, std::int64_t parts, std::int64_t part_samples, bool first_alone) {
     constexpr int dimensions = 50;
     std::mt19937_64 engine(7);
@@ -106,7 +107,7 @@ TEST_F(GradientNoise, IsTheOneTheGradientsWereMadeWith) {
     const stats::Interval& band = noise.band->noise_scale_samples;
     EXPECT_LT(band.low, 100.0);
     EXPECT_GT(band.high, 100.0);
-    EXPECT_LT(band.high / band.low, 1.5) << "and says something";
+    EXPECT_LT(band.high / band.low, 1.5) << "the band is narrow enough to be useful";
     EXPECT_NEAR(noise.moving_samples.value(), 100.0, 40.0);
   }
   EXPECT_EQ(all[1].parts, 8);
@@ -127,14 +128,14 @@ TEST_F(GradientNoise, IsTheQuotientOfTheMeans) {
   EXPECT_NEAR(std::get<double>(cell(table, 0, "noise_scale_samples")), 128.0, 1e-9);
   EXPECT_NEAR(std::get<double>(cell(table, 0, "gradient_sqr")), 4.0, 1e-12);
   EXPECT_NEAR(std::get<double>(cell(table, 0, "trace_samples")), 512.0, 1e-9);
-  EXPECT_EQ(cell(table, 0, "cost_share"), Cell()) << "no step without norms to set beside";
+  EXPECT_EQ(cell(table, 0, "cost_share"), Cell()) << "no step without norms to compare with";
   EXPECT_THAT(table.note, HasSubstr("90 % interval"));
 }
 
 TEST_F(GradientNoise, CostsWhatItsStepsTakeMoreThanTheOthers) {
   measure(2);
   for (int i = 0; i < 100; ++i) i % 4 == 0 ? step(i, {20.0, 20.0}, 12.0, 32, 102 * test::ms) : step(i, {}, missing);
-  step(100, {1.0, 1.0}, 1.0, 32, 500 * test::ms, "warmup");  // counts for neither
+  step(100, {1.0, 1.0}, 1.0, 32, 500 * test::ms, "warmup");  // not counted
   const auto all = metrics::measured_noise(run_.database);
   EXPECT_EQ(all.at(0).steps.size(), 25U);
   EXPECT_NEAR(all[0].cost_share.value(), 0.02 * 0.25 / (1.0 + 0.02 * 0.25), 1e-12);
@@ -148,7 +149,7 @@ TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
   const auto all = metrics::measured_noise(run_.database);
   EXPECT_EQ(all.at(0).steps.size(), 8U);
   EXPECT_EQ(all[0].incomplete, 2);
-  EXPECT_FALSE(all[0].band) << "8 steps make no 8 blocks of two";
+  EXPECT_FALSE(all[0].band) << "8 steps are too few for 8 blocks of two";
   const Table table = gradient_noise_table(all);
   EXPECT_EQ(cell(table, 0, "noise_scale_samples"), Cell());
   EXPECT_THAT(std::get<std::string>(cell(table, 0, "note")),
@@ -184,7 +185,7 @@ TEST(ConcludingBand, IsOfTheTrainingNearestToTheBaseBatchHoweverWideItIs) {
   EXPECT_EQ(middle(all, 40), 200.0) << "32 is nearer to 40 than 64 is";
   EXPECT_EQ(middle(all, 1000), 300.0);
   EXPECT_EQ(middle(std::vector<metrics::MeasuredNoise>{training(2, 16, 100), training(8, 4, 200)}, 32), 200.0)
-      << "as near, and its steps compare more gradients";
+      << "equally near, but its steps compare more gradients";
 }
 
 TEST(ConcludingBand, IsOfTheFirstRepeat) {
@@ -199,7 +200,7 @@ TEST(ConcludingBand, PassesOverTrainingsThatSayNothing) {
   EXPECT_EQ(middle(all, 16), 300.0) << "too few steps";
   all.push_back(training(4, 8, 200));
   all.back().band->noise_scale_samples.mid = INFINITY;
-  EXPECT_EQ(middle(all, 16), 300.0) << "N = 4 is nearer, and has no middle";
+  EXPECT_EQ(middle(all, 16), 300.0) << "N = 4 is nearer, but has no middle";
   all.pop_back();
   all[1].band->noise_scale_samples.mid = INFINITY;
   EXPECT_FALSE(metrics::concluding_band(all, 16)) << "a mean of |G|^2 below 0 has no middle";

@@ -20,7 +20,7 @@ from pathlib import Path
 
 PROGRAM = WRITER = None
 VOID = {"meta"}  # elements without an end tag, of those the page has
-# Markup, quotes, a reference, a control character, U+FFFF and bytes that are no UTF-8.
+# Markup, quotes, a reference, a control character, U+FFFF and bytes that are not UTF-8.
 HOSTILE = b"</td><script src='https://x.example/a.js'>&amp;\"--> url(http://y) \x01 \xef\xbf\xbf \xff\xc3(\n]]>"
 SHOWN = "</td><script src='https://x.example/a.js'>&amp;\"--> url(http://y)   \ufffd \ufffd\ufffd( ]]>"
 

@@ -1,5 +1,5 @@
-// The HTML page's pieces: escaping, axes, and which figures are drawn from which tables. tests/analysis/report/
-// html_page_test.py judges whole pages with a parser.
+// Parts of the HTML page: escaping, axes, and the figures of each table. tests/analysis/report/html_page_test.py checks
+// whole pages with a parser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST(HtmlEscape, NothingOfTheTextIsMarkup) {
 
 TEST(HtmlEscape, BytesThatNoXmlMayHoldAreReplacedAndTheRestStays) {
   EXPECT_EQ(escaped(std::string("a\0b\x1b\x7f", 5)), "a\uFFFDb\uFFFD\uFFFD");
-  EXPECT_EQ(escaped("x\xff\xfey\xc3"), "x\uFFFD\uFFFDy\uFFFD");      // no UTF-8, and a character cut off
+  EXPECT_EQ(escaped("x\xff\xfey\xc3"), "x\uFFFD\uFFFDy\uFFFD");      // invalid UTF-8, and a truncated character
   EXPECT_EQ(escaped("\xEF\xBF\xBE \xEF\xBF\xBF"), "\uFFFD \uFFFD");  // U+FFFE and U+FFFF
   EXPECT_EQ(escaped("\xED\xA0\x80z").substr(9), "z");                // half of a surrogate pair: three bytes
   EXPECT_EQ(escaped("tab\tline\n𝛼"), "tab\tline\n𝛼");
@@ -80,7 +80,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
 TEST(HtmlFigures, WithoutMeasurementsBesideThemPredictionsTellWhatWasMeasured) {
   const Report report{"predict", "Predictions", {predictions()}};
   const std::vector<Figure> figures = figures_for(report, report.tables[0]);
-  ASSERT_EQ(figures.size(), 2U);  // step time and parts; no efficiency is known
+  ASSERT_EQ(figures.size(), 2U);  // step time and parts; the efficiency is unknown
   EXPECT_EQ(occurrences(figures[0].svg, "class=\"dot c0\""), 1U);
   EXPECT_EQ(occurrences(figures[0].svg, "class=\"open c0\""), 1U);
   EXPECT_EQ(occurrences(figures[0].svg, "class=\"band c0\""), 1U);
@@ -121,7 +121,7 @@ TEST(HtmlFigures, PartsThatExceedTheStepAreScaledToIt) {
   Table table = predictions();
   for (Row& row : table.rows) row[6] = 0.35;
   const std::string svg = parts_figures({"predict", "", {table}}).at(0).svg;
-  EXPECT_EQ(occurrences(svg, " y=\"30.0\""), 3U);  // the plot's top: two bars, and the pale one's ground
+  EXPECT_EQ(occurrences(svg, " y=\"30.0\""), 3U);  // top of the plot: two bars, and the background of the pale one
 }
 
 TEST(HtmlPage, ManyRowsAreFoldedAwayButInAReportOfTheirOwn) {
@@ -135,7 +135,7 @@ TEST(HtmlPage, ManyRowsAreFoldedAwayButInAReportOfTheirOwn) {
   EXPECT_THAT(alone.str(), Not(HasSubstr("<details>")));
   render({"all", "All", {table, table, table}}, Format::html, among);
   EXPECT_THAT(among.str(), HasSubstr("<summary>41 rows</summary>"));
-  EXPECT_THAT(among.str(), HasSubstr("id=\"table-steps-3\""));  // ids stay apart
+  EXPECT_THAT(among.str(), HasSubstr("id=\"table-steps-3\""));  // ids stay unique
 }
 
 }  // namespace

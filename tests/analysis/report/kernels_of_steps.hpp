@@ -1,4 +1,4 @@
-// A trace as import leaves it, whose every kernel is chosen.
+// An imported trace with chosen kernels.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct TracedSteps {
   bool raw = true;
   std::string model = "trace";
   std::int64_t batch = 0;
-  // Added to a call's time, of a step and rank.
+  // Time added to a call, by step and rank.
   std::function<std::int64_t(int, std::int64_t)> noise_us = [](int, std::int64_t) { return 0; };
 };
 
-// Each step's kernels follow each other from its start on; one more, before the first step, counts to none.
+// Kernels of a step follow each other from its start. One more kernel before the first step belongs to no step.
 inline std::int64_t import_of(SyntheticRun& run, const TracedSteps& traced) {
   store::BulkLoad load(run.database);
   store::MeasurementRow row = train("ddp", 2, traced.batch);
@@ -62,7 +62,7 @@ inline std::int64_t import_of(SyntheticRun& run, const TracedSteps& traced) {
     std::map<std::string, store::KernelSummaryRow> sums;
     store::Inserter<store::KernelRow> kernels(run.database);
     store::Inserter<store::MemcpyRow> copies(run.database);
-    std::int64_t begin_ns = 5'000'000'000 + rank * 1'000'000'000'000;  // clocks that have nothing to do with each other
+    std::int64_t begin_ns = 5'000'000'000 + rank * 1'000'000'000'000;  // unrelated clocks
     const auto add = [&](const Kernel& kernel, std::int64_t start_ns, std::int64_t took_ns) {
       const std::string name = kernel.copy.empty() ? kernel.name : std::string(kernel.copy);
       store::KernelSummaryRow& sum = sums[name];

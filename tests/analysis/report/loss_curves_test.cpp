@@ -1,4 +1,4 @@
-// Loss curves of a file: of the workload that the fits rest on, and of steps whose loss every rank knows.
+// Loss curves of a file: only of the workload of the fits, and only steps with a loss on every rank.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 namespace ddpprof::report {
 namespace {
 
-// Both choices from one file: what the fits rest on and what the losses are of.
+// The workload of the fits and the workload of the losses, from one file.
 TEST(LossCurves, AreOfTheWorkloadOfTheFits) {
   const auto path = std::filesystem::temp_directory_path() / ("ddpprof_losses_" + std::to_string(getpid()) + ".db");
   for (const bool other_first : {true, false}) {
@@ -43,7 +43,7 @@ TEST(LossCurves, AreOfTheWorkloadOfTheFits) {
   std::filesystem::remove(path);
 }
 
-// Rank 1 has no loss in step 5: the mean of rank 0 alone would pass for the run's.
+// Rank 1 has no loss in step 5, so the mean of rank 0 must not be used.
 TEST(LossCurves, HaveNothingWhereARankHasNoLoss) {
   const auto path = std::filesystem::temp_directory_path() / ("ddpprof_loss_" + std::to_string(getpid()) + ".db");
   {
@@ -62,7 +62,7 @@ TEST(LossCurves, HaveNothingWhereARankHasNoLoss) {
     for (const metrics::RunStep& step : configurations[0].measured)
       EXPECT_EQ(step.has_loss, step.step != 5) << step.step;
     const metrics::Losses smooth = metrics::loss_curves(run.database).curves.at(0).repeats.at(0);
-    EXPECT_FALSE(smooth.at(14)) << "its ten hold step 5";
+    EXPECT_FALSE(smooth.at(14)) << "its ten steps include step 5";
     EXPECT_DOUBLE_EQ(smooth.at(15).value(), 2.5);
   }
   std::filesystem::remove(path);

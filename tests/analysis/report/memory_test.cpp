@@ -1,4 +1,4 @@
-// What the report says of a training's memory.
+// The report of a training's memory.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,7 +46,7 @@ TEST(MemoryTable, HasTheFullestOfRanksRepeatsAndReplicas) {
     rows = nlohmann::json::parse(out.str())["tables"][0]["rows"];
   }
   std::filesystem::remove(path);
-  ASSERT_EQ(rows.size(), 2u);  // nothing is said of a measurement that recorded none
+  ASSERT_EQ(rows.size(), 2u);  // a measurement without memory has no row
   const auto& ddp = rows[rows[0]["strategy"] == "ddp" ? 0 : 1];
   const auto& dp = rows[rows[0]["strategy"] == "ddp" ? 1 : 0];
   EXPECT_EQ(ddp["workers"], 2);

@@ -1,4 +1,4 @@
-// Ranks against each other: databases with round numbers, expectations worked out by hand.
+// Ranks compared with each other: databases with round numbers, expectations calculated by hand.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ class Ranks : public testing::Test {
     std::mt19937_64 random(7);
     for (std::int64_t step = 0; step < steps; ++step) {
       for (std::int64_t rank = 0; rank < ranks; ++rank) {
-        // A few microseconds of its own, so that no two are alike.
+        // A few microseconds per rank, so that no two ranks are equal.
         const std::int64_t own = static_cast<std::int64_t>(random() % 5000);
         const std::int64_t wait = (rank == slow ? 0 : longer_ms * ms) + own;
         const std::int64_t compute = 60 * ms + (rank == slow ? longer_ms * ms : 0) + own;
@@ -106,7 +106,8 @@ TEST_F(Ranks, ARangeKeepsTheStepsWhoseMiddleLiesInIt) {
   EXPECT_TRUE(within(all, 160 * ms, 200 * ms).steps.empty());
 }
 
-// Rank 1's machine has been up for a day longer, and nobody knows: its times say nothing of when a step was.
+// Rank 1's machine has been running for a day longer, and its clock offset is unknown: its times do not give the
+// position of a step.
 TEST_F(Ranks, ARankOfUnknownClockIsInARangeWithTheOthersSteps) {
   const std::int64_t id = run(2, 10, 1, 5);
   const std::string its = " WHERE shard_id IN (SELECT id FROM shard WHERE rank = 1)";
@@ -119,7 +120,7 @@ TEST_F(Ranks, ARankOfUnknownClockIsInARangeWithTheOthersSteps) {
   EXPECT_EQ(some.steps.back().step, 3);
   EXPECT_FALSE(some.steps.back().aligned);
   EXPECT_EQ(some.arrivals.size(), 3U);
-  // A step that rank 1 alone recorded.
+  // A step that only rank 1 recorded.
   run_.database.sql().exec("DELETE FROM step WHERE step = 2 AND shard_id IN (SELECT id FROM shard WHERE rank = 0)");
   EXPECT_EQ(within(metrics::read_ranks(run_.database, id), 140 * ms, 440 * ms).steps.size(), 4U);
 }
@@ -169,7 +170,7 @@ TEST_F(Ranks, NamesNobodyWhereChanceExplainsIt) {
   EXPECT_TRUE(stragglers_table(times, findings).rows.empty());
 }
 
-// Two microseconds in a step of 100 ms: certain, and of no consequence.
+// Two microseconds in a step of 100 ms: significant, but irrelevant.
 TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
   const std::int64_t id = run_.measurement(test::train("ddp", 2));
   const std::int64_t shards[] = {run_.shard(id, 0), run_.shard(id, 1)};
@@ -182,8 +183,8 @@ TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
   EXPECT_NE(findings.summary.find("the others lose only"), std::string::npos) << findings.summary;
 }
 
-// Steps that vary twofold, alike on all four ranks; rank 3 takes `longer` of them more, and each rank has noise of its
-// own that stays for some steps.
+// Steps that vary by a factor of two, equally on all four ranks. Rank 3 takes the share `longer` more, and each rank
+// has its own noise, which is correlated over some steps.
 metrics::RankTimes varying_steps(unsigned seed, std::size_t steps, double longer, double noise_s) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> common_s(0.060, 0.120);
@@ -217,10 +218,10 @@ TEST(RanksPaired, FindsARankThatIsSlowerInEveryStep) {
     found += findings.ranks[3].computes_longer;
     for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_FALSE(findings.ranks[rank].computes_longer) << seed;
   }
-  EXPECT_GE(found, 95) << "of 100 measurements; in a few the steps themselves seem to follow each other";
+  EXPECT_GE(found, 95) << "of 100 measurements; in a few the steps appear correlated";
 }
 
-// 3 % and more apart by chance for many steps in a row: neighbours that are alike are no further evidence.
+// Differences of 3 % and more by chance in many consecutive steps: correlated neighbours are not additional evidence.
 TEST(RanksPaired, NamesFewWhereNeighboursAreAlike) {
   int named = 0, longest = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
@@ -228,14 +229,14 @@ TEST(RanksPaired, NamesFewWhereNeighboursAreAlike) {
       named += evidence.computes_longer;
       longest += evidence.compute_excess >= metrics::finding_compute_least;
     }
-  EXPECT_GT(longest, 40) << "there is something to be taken in by";
+  EXPECT_GT(longest, 40) << "the series has long runs of chance differences";
   EXPECT_LE(named, 8) << "of 200 measurements";
 }
 
 TEST(RanksPaired, SaysOnlyWhatWasShown) {
   metrics::RankTimes times = varying_steps(1, 40, 0.01, 0.0);  // significant, and less than 2 %
   for (metrics::RankStep& step : times.steps) {
-    // Somebody waits; who comes last goes round.
+    // Ranks wait, and the last rank changes in turn.
     const bool last = step.rank == step.step % 4;
     step.skew_s = last ? 0.0 : 0.01;
   }
@@ -261,7 +262,7 @@ TEST(RanksPaired, SaysWhichRanksAreMissing) {
   times.hosts.erase(1);
   const metrics::RankFindings some = find_stragglers(times);
   EXPECT_EQ(some.missing, std::vector<std::int64_t>{1});
-  EXPECT_TRUE(some.ranks[2].computes_longer) << "rank 3 is the third that is here";
+  EXPECT_TRUE(some.ranks[2].computes_longer) << "rank 3 is the third recorded rank";
   EXPECT_DOUBLE_EQ(some.ranks[2].compute_p, of_four * 3.0 / 4.0) << "three tests";
   EXPECT_TRUE(some.summary.ends_with(" Rank 1 of 4 recorded no step here and is not compared.")) << some.summary;
   std::erase_if(times.steps, [](const metrics::RankStep& step) { return step.rank != 0; });
@@ -272,7 +273,7 @@ TEST(RanksPaired, SaysWhichRanksAreMissing) {
       "are not compared.");
 }
 
-// Rank medians are of the measurement that is looked at; the report has all repeats of a configuration in one.
+// Medians of ranks are for one measurement; the report pools all repeats of a configuration.
 TEST_F(Ranks, AreOfOneRepeat) {
   for (std::int64_t repeat = 0; repeat < 2; ++repeat) {
     store::MeasurementRow row = test::train("ddp", 1);

@@ -1,4 +1,5 @@
-// Reports of the synthetic run: every number is worked out in synthetic_run.hpp's head or beside the expectation.
+// Reports of the synthetic run. Every expected number is derived in the head of synthetic_run.hpp or next to the
+// expectation.
 #include "analysis/report/report.hpp"
 
 #include <gmock/gmock.h>
@@ -155,7 +156,7 @@ TEST_F(ReportTest, KneeIsTheFirstNAboveTheShareMeasuredBeforePredicted) {
   EXPECT_TRUE(row("predictions", "knee", {{"strategy", "dp"}, {"threshold", 0.5}})["knee_workers"].is_null());
 }
 
-// dp's exposed share at N = 1 would be above 10 % too: with one worker there is nobody to communicate with.
+// dp's exposed share at N = 1 would also exceed 10 %, but one worker does not communicate.
 TEST_F(ReportTest, KneeStartsAtTwoWorkers) {
   const std::vector<metrics::MeasuredScaling> measured = {
       {"dp", {1, 1.0, 0.2}}, {"dp", {2, 1.0, 0.05}}, {"dp", {4, 1.0, 0.15}}};
@@ -168,10 +169,10 @@ TEST_F(ReportTest, PredictionsNameTheirConfidenceAndExplainTheirBound) {
   const auto text = rendered("predictions", Format::table);
   EXPECT_THAT(text, testing::HasSubstr("90 %"));
   EXPECT_THAT(text, testing::HasSubstr("bandwidth: what all-reduces take"));
-  EXPECT_THAT(text, testing::Not(testing::HasSubstr("latency: ")));  // only words that occur
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("latency: ")));  // only terms that occur
 }
 
-// 0.144 ms at N = 1 and 129 s far beyond, in one column: each with four digits, none with nine.
+// 0.144 ms at N = 1 and 129 s at large N in one column: each has four digits.
 TEST(ReportPredictions, CellsHaveFourDigits) {
   std::vector<store::PredictionRow> rows(3);
   const double steps[] = {0.144e-3, 11.65312e-3, 129.174853};
@@ -242,7 +243,7 @@ TEST_F(ReportTest, CsvHasOneFieldForEachHeading) {
   }
 }
 
-// Text is never wider than asked for, as long as the keys and one column fit.
+// Text is never wider than the given width if the key columns and one column fit.
 TEST_F(ReportTest, TextFitsTheWidth) {
   for (const int width : {80, 100, 120, 200}) {
     for (const auto& info : report::report_names()) {
@@ -257,7 +258,7 @@ TEST_F(ReportTest, TextFitsTheWidth) {
   }
 }
 
-// Golden files hold whole outputs, read by a person once; DDPPROF_UPDATE_GOLDEN=1 writes them anew.
+// Golden files contain complete outputs. DDPPROF_UPDATE_GOLDEN=1 writes them again.
 TEST_F(ReportTest, GoldenOutputs) {
   const std::pair<Format, const char*> formats[] = {{Format::table, "txt"},
                                                     {Format::csv, "csv"},
@@ -284,8 +285,8 @@ TEST_F(ReportTest, AnUnknownReportNamesTheKnownOnes) {
   }
 }
 
-// Steps of 100 ms at N = 1 and 125 ms at N = 2: 1.6 times the samples a second. Predicted: 200 ms at N = 4, of which 60
-// % is exposed, and at N = 64 nothing worth a number.
+// Steps of 100 ms at N = 1 and 125 ms at N = 2: 1.6 times the throughput. Predicted: 200 ms at N = 4, 60 % of it
+// exposed; the interval at N = 64 is too wide to use.
 TEST(ReportDerived, TheAnswerComesFirstInWords) {
   const auto path = std::filesystem::path(testing::TempDir()) / ("answer_" + std::to_string(getpid()) + ".db");
   {
@@ -364,8 +365,8 @@ TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
   EXPECT_EQ(said["incomplete_steps"], "1 measured steps were not recorded by every rank and are left out.");
 }
 
-// Three repeats of 40 steps of 100, 101 and 130 ms, ± 1 %. Taken as 120 independent steps the median, 101 ms, would
-// have an interval of about 1 ms; that the repeats differ by 30 ms shows only when they are resampled as wholes.
+// Three repeats of 40 steps of 100, 101 and 130 ms, ± 1 %. With 120 independent steps the median, 101 ms, would have an
+// interval of about 1 ms. The difference of 30 ms between repeats is visible only if whole repeats are resampled.
 TEST(ReportDerived, RepeatsThatDifferWidenTheInterval) {
   const auto path = std::filesystem::path(testing::TempDir()) / ("repeats_" + std::to_string(getpid()) + ".db");
   {
@@ -388,11 +389,11 @@ TEST(ReportDerived, RepeatsThatDifferWidenTheInterval) {
   const stats::Interval interval = metrics::median_of(configurations[0].measured, &metrics::RunStep::duration_s);
   EXPECT_NEAR(interval.mid, 0.101, 0.001);
   EXPECT_GT(interval.high, 0.125);
-  EXPECT_LT(interval.achieved_confidence, 0.95);  // three repeats that differ: 1 - 2^-2
+  EXPECT_LT(interval.achieved_confidence, 0.95);  // three different repeats: 1 - 2^-2
   EXPECT_THAT(out.str(), testing::HasSubstr("(120 steps in 3 repeats)"));
 }
 
-// With one worker a collective moves nothing: no bandwidth is claimed, and the row says what it was.
+// With one worker a collective transfers nothing: the bandwidth is empty, and the row is marked as local.
 TEST(ReportDerived, WithOneWorkerAnAllReduceIsLocal) {
   const auto path = std::filesystem::path(testing::TempDir()) / ("local_" + std::to_string(getpid()) + ".db");
   {
@@ -411,7 +412,7 @@ TEST(ReportDerived, WithOneWorkerAnAllReduceIsLocal) {
   EXPECT_TRUE(rows[0]["algbw_bytes_per_s"].is_null());
 }
 
-// Where NCCL told what it chose, collectives are shown by it; else the table has no such columns.
+// If NCCL's choices were recorded, collectives are grouped by them. Otherwise the table does not have these columns.
 TEST(ReportDerived, CollectivesAreShownByWhatNcclChose) {
   const auto path = std::filesystem::path(testing::TempDir()) / ("chosen_" + std::to_string(getpid()) + ".db");
   const auto columns_and_rows = [&](const std::string& change) {
@@ -430,7 +431,7 @@ TEST(ReportDerived, CollectivesAreShownByWhatNcclChose) {
       "CASE "
       "WHEN sequence < (SELECT max(sequence) FROM collective) THEN 'RING' ELSE 'TREE' END");
   std::filesystem::remove(path);
-  EXPECT_GT(chosen.size(), plain.size());  // one bucket in two regimes is two rows
+  EXPECT_GT(chosen.size(), plain.size());  // one bucket with two protocols has two rows
   std::set<std::string> algorithms;
   for (const auto& row : chosen) {
     algorithms.insert(row["algorithm"].get<std::string>());
@@ -441,8 +442,8 @@ TEST(ReportDerived, CollectivesAreShownByWhatNcclChose) {
   EXPECT_EQ(algorithms, (std::set<std::string>{"RING", "TREE"}));
 }
 
-// A forked data loader has a shard of rank 0 too, a helper process one of rank -1: neither makes a step incomplete. A
-// measurement of which one rank's shard is absent altogether has no complete step, however sound the others are.
+// A forked data loader also has a shard of rank 0, and a helper process has one of rank -1. Neither makes a step
+// incomplete. If the shard of one rank is missing, the measurement has no complete step.
 TEST(ReportDerived, StepsAreCompleteByRanksNotByShards) {
   const auto path = std::filesystem::path(testing::TempDir()) / ("complete_" + std::to_string(getpid()) + ".db");
   {
@@ -487,7 +488,7 @@ TEST(Units, AColumnGetsOneUnitAndItsSmallestValueThreeDigits) {
   EXPECT_EQ(units::format_number(-0.00000001, scale), "0.0");  // never "-0.0"
 }
 
-// Zeros have no magnitude: their column takes its neighbour's unit, not seconds; and all-zero ones may be left out.
+// A column of zeros takes the unit of its neighbour, not seconds. Columns with only zeros may be left out.
 TEST(Units, AColumnOfZerosBorrowsItsUnit) {
   report::Table table;
   for (const char* name : {"a", "b"}) {

@@ -1,4 +1,4 @@
-// Tables of learning rates by rule, of training times, and of the forms that an all-reduce's fit chose among.
+// Tables of learning rates by rule, of training times, and of the forms of an all-reduce fit.
 #include <gtest/gtest.h>
 
 #include "analysis/predict/learning_rate.hpp"
@@ -85,8 +85,8 @@ TEST(RateTables, SayOnceWhatAdaScaleLacksAtEveryN) {
   for (const Table& table : rate_tables(options)) EXPECT_EQ(table.rows.size(), 2U) << table.name;
 }
 
-// The worker's batches go on from one epoch into the next: of 10000 samples each of 16 workers has 625, and each of
-// 1000 has 10, for batches of 32.
+// Batches of the worker continue across epochs. With batches of 32 and 10000 samples, each of 16 workers has 625
+// samples, and each of 1000 workers has 10.
 TEST(RulesTable, HasFractionsOfAStepWhereBatchesSpanEpochs) {
   fit::LearningRateOptions options = options_of(false);
   options.applied = true;
@@ -98,10 +98,10 @@ TEST(RulesTable, HasFractionsOfAStepWhereBatchesSpanEpochs) {
   const TrainingTime rows[] = {{"ddp", 1000, 64'000.0, 0.5, 0.4, 0.6, 0.9, ""}};
   const Table times = training_time_table(options, rows);
   EXPECT_DOUBLE_EQ(std::get<double>(times.rows[0][4]), 14.0);
-  EXPECT_EQ(times.rows[0][9], Cell("")) << "no step stands for an epoch";
+  EXPECT_EQ(times.rows[0][9], Cell("")) << "no note, because no single step represents an epoch";
 }
 
-// 90 epochs of 79 steps of 0.128 s; the step's interval is its interval.
+// 90 epochs of 79 steps of 0.128 s, with the interval of the step.
 TEST(TrainingTimeTable, IsTheRulesStepsTimesTheStep) {
   const TrainingTime rows[] = {{"ddp", 4, 1000.0, 0.128, 0.120, 0.160, 0.9, ""}, {"dp", 4, 0, 0, 0, 0, 0, "why not"}};
   const Table table = training_time_table(options_of(false), rows);
@@ -119,7 +119,7 @@ TEST(TrainingTimeTable, IsTheRulesStepsTimesTheStep) {
   EXPECT_NE(table.note.find("steps that stand out from the median come on top"), std::string::npos) << table.note;
 }
 
-// 1000 workers of 32 samples: the 10000 of an epoch do not fill one step, which is taken all the same.
+// 1000 workers with 32 samples: the 10000 samples of an epoch do not fill the only step.
 TEST(TrainingTimeTable, CountsTheStepOfAnEpochBelowOneBatch) {
   fit::LearningRateOptions options = options_of(false);
   options.workers = {1000};
@@ -138,7 +138,7 @@ TEST(DurationText, IsInTheUnitsPeopleUse) {
   EXPECT_EQ(units::duration_text(2 * 86'400.0 + 3 * 3'600.0), "2 d 3 h");
 }
 
-// Points that a ring of 100 µs and 1 GB/s explains exactly, on hosts of their own: the forms differ in the latency.
+// Points that a ring with 100 µs and 1 GB/s explains exactly, one rank per host: the forms differ in the latency.
 fit::AllReduceFit ring_fit() {
   std::vector<fit::CollectivePoint> points;
   for (const std::int64_t workers : {2, 4, 8})
@@ -187,7 +187,7 @@ TEST(AllReducePointsTable, IsInNcclTestsTerms) {
   EXPECT_EQ(table.rows.back()[5], Cell(fit.picked().solution.fitted.back()));
 }
 
-// A point alone on the link is what the curve gives there.
+// A point without other traffic on the link equals the curve.
 TEST(FormFit, AloneIsTheModelOfAPointAlone) {
   const fit::AllReduceFit fit = ring_fit();
   for (std::size_t i = 0; i < fit.points.size(); ++i) {

@@ -1,4 +1,4 @@
-// The report skew: who comes last, who is named for it, and what the clocks tell of who began last.
+// The report skew: last arrivals, named stragglers, and last starts by the clocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ class Skew : public testing::Test {
     std::string boot_id = {};
     std::int64_t offset_us = 0;  // of the clock; `at_us` is on rank 0's
   };
-  // A step of 10 ms with one all-reduce, which each rank begins when it is said.
+  // A step of 10 ms with one all-reduce, which each rank starts at the given time.
   void begins(const std::vector<Begin>& ranks) {
     store::BulkLoad load(run_.database);
     const std::int64_t id = run_.measurement(test::train("ddp", static_cast<std::int64_t>(ranks.size())));
@@ -79,7 +79,7 @@ class Skew : public testing::Test {
     load.commit();
   }
 
-  // Eight steps of each of two ranks, equal but for the 10 ms that rank 1 computes longer.
+  // Eight steps of two ranks, equal except that rank 1 computes 10 ms longer.
   void steps_from(std::int64_t first_of_rank_1) {
     store::BulkLoad load(run_.database);
     const std::int64_t id = run_.measurement(test::train("ddp", 2));
@@ -126,8 +126,8 @@ TEST_F(Skew, OneThatIsEarlierByMoreThanItsUncertaintyLeavesTheLastKnown) {
   EXPECT_EQ(cell(last, last.rows[0], "known"), Cell(std::int64_t{1}));
 }
 
-// Ranks 1 and 2 are on one host: rank 2 began 50 us later for certain, though neither offset is known to 1 ms, and the
-// offsets that were found say the contrary.
+// Ranks 1 and 2 are on one host: rank 2 certainly started 50 us later, although neither offset is known to 1 ms and the
+// measured offsets give the opposite order.
 TEST_F(Skew, BetweenRanksOfOneClockThereIsNoDoubt) {
   begins({{0, 0, "a"}, {20'100, 1'000, "b", 160}, {20'050, 1'000, "b", 60}});
   const Table last = table("last_starters");
@@ -135,7 +135,7 @@ TEST_F(Skew, BetweenRanksOfOneClockThereIsNoDoubt) {
   EXPECT_EQ(cell(last, last.rows[0], "known"), Cell(std::int64_t{1}));
 }
 
-// As an import has them: no boot id, one offset for all ranks of a clock.
+// Like an import: no boot id, one offset for all ranks of a clock.
 TEST_F(Skew, OneOffsetIsOneClock) {
   begins({{0, 0}, {20'000, 1'000, {}, 60}, {20'050, 1'000, {}, 60}});
   EXPECT_EQ(cell(table("last_starters"), table("last_starters").rows[0], "last_rank"), Cell("2"));
@@ -221,12 +221,12 @@ TEST_F(Skew, WithoutStepsItSaysHowStepsAreMarkedWhateverWasImported) {
   EXPECT_THAT(table("last_starters").empty, testing::HasSubstr("those of all ranks"));
 }
 
-// As the head of synthetic_run.hpp has it: steps of both ranks begin together, then rank 0's 10, 5 and 5 ms later; rank
-// 1's clock is 5 µs behind rank 0's, to 20 µs.
+// From the head of synthetic_run.hpp: steps of both ranks start together, then rank 0 starts 10, 5 and 5 ms later. Rank
+// 1's clock is 5 µs behind rank 0's, ± 20 µs.
 TEST_F(Skew, StartsAreComparedOnRankZerosClockWhereItIsGoodEnough) {
   run_.fill();
   const Table last = table("last_starters");
-  ASSERT_EQ(last.rows.size(), 2U) << "two buckets of the one configuration with collectives";
+  ASSERT_EQ(last.rows.size(), 2U) << "two buckets of the only configuration with collectives";
   for (const Row& row : last.rows) {
     EXPECT_EQ(cell(last, row, "collectives"), Cell(std::int64_t{4}));
     EXPECT_EQ(cell(last, row, "known"), Cell(std::int64_t{3}));
@@ -248,7 +248,8 @@ TEST_F(Skew, OfAnUnknownClockTheLastIsNotKnownWhoeverItSeems) {
   EXPECT_EQ(cell(last, last.rows[0], "later_s"), Cell());
   EXPECT_EQ(cell(last, last.rows[0], "why"), Cell("how this clock relates to rank 0's is not known: of rank 1"));
   const Table ranks = table("skew");
-  EXPECT_EQ(cell(ranks, ranks.rows[1], "last_share"), Cell(1.0)) << "who waits least came last, without any clock";
+  EXPECT_EQ(cell(ranks, ranks.rows[1], "last_share"), Cell(1.0))
+      << "the rank that waits least arrived last; no clock is used";
 }
 
 }  // namespace

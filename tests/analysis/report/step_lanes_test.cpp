@@ -1,4 +1,4 @@
-// A measured step as lanes: what the tables keep of it, where it belongs, and nothing twice.
+// A measured step as lanes: all records, in the right place, each once.
 #include "analysis/metrics/lanes/step_lanes.hpp"
 
 #include <gtest/gtest.h>
@@ -83,8 +83,8 @@ TEST_F(StepLanesTest, OfDdpKeepWaitingCommunicationAndComputeApart) {
   store::Inserter<store::GradReadyRow> ready(run_.database);
   ready.insert({step, 1, 40 * ms});
   ready.insert({step, 0, 60 * ms});
-  // A broadcast beside nothing, an all-reduce from 45 of which 4 ms wait for the other rank, one from 62 to 80 of which
-  // 3 ms wait, queued for 1 ms after the last launch.
+  // A broadcast without overlap; an all-reduce from 45 ms that waits 4 ms for the other rank; an all-reduce from 62 to
+  // 80 ms that waits 3 ms, queued for 1 ms after the last launch.
   run_.collective(shard, step, 0, -1, 64, 1005 * ms, 1006 * ms, 1007 * ms, 1 * ms);
   run_.collective(shard, step, 1, 0, 4096, 1041 * ms, 1045 * ms, 1065 * ms, 16 * ms);
   run_.collective(shard, step, 2, 1, 400, 1061 * ms, 1062 * ms, 1080 * ms, 15 * ms);
@@ -119,7 +119,7 @@ TEST_F(StepLanesTest, OfDdpKeepWaitingCommunicationAndComputeApart) {
             "all-reduce of bucket 1: waiting for slower ranks (waiting for slower ranks) 62-65; "
             "all-reduce of bucket 1 (exposed communication) 65-80; ");
   EXPECT_EQ(lanes.lanes[3].segments[1].bytes, 400);
-  // Exposed, as the step table counts it: in flight (1 + 35 ms) without what runs beside the backward (16 ms).
+  // Exposed as in the step table: in flight (1 + 35 ms) − overlapped with backward (16 ms).
   EXPECT_NEAR(total_s(lanes, SegmentKind::exposed) + total_s(lanes, SegmentKind::skew), 0.020, 1e-12);
 }
 
@@ -178,7 +178,7 @@ TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
     insert.exec();
   };
   kernel(1, -8, -2);
-  kernel(1, -2, 5);  // of the step before, and still running
+  kernel(1, -2, 5);  // from the previous step, still running
   kernel(1, 20, 30);
   kernel(1, 30, 45);
   kernel(2, 30, 60);
@@ -192,7 +192,7 @@ TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
     return found == lanes.lanes.end() ? "no " + name : text(*found);
   };
   EXPECT_EQ(text(lanes.lanes[0]), "other (other) 0-10; backward (backward) 10-20; other (other) 20-100; ")
-      << "the host launches: it neither waits nor copies";
+      << "the host only launches work";
   EXPECT_EQ(lane("GPU 3 kernels"), "kernels (forward) 0-5; kernels (forward) 20-45; kernels (forward) 70-80; ");
   EXPECT_EQ(lane("collectives 1"),
             "all-reduce of bucket 0 (overlapped communication) 30-45; "
@@ -239,7 +239,7 @@ TEST_F(StepLanesTest, ACollectiveThatNeverEndedIsWaitedForUntilBackwardEnds) {
 TEST_F(StepLanesTest, TypicalIsTheStepNearestTheMedianOfTheRanksMeans) {
   const std::int64_t id = run_.measurement(test::train("ddp", 2));
   const std::int64_t ranks[] = {run_.shard(id, 0), run_.shard(id, 1)};
-  // Means 100, 140, 120; step 3 lacks a rank, step 9 is a warm-up.
+  // Means are 100, 140 and 120 ms. Step 3 was not recorded by all ranks; step 9 is a warm-up.
   const std::int64_t durations[2][3] = {{90, 140, 100}, {110, 140, 140}};
   for (std::size_t rank = 0; rank < 2; ++rank) {
     for (std::int64_t i = 0; i < 3; ++i)
@@ -263,7 +263,7 @@ TEST_F(StepLanesTest, SayWhatIsMissing) {
   EXPECT_NO_THROW(metrics::measured_lanes(run_.database, id, 0));
   try {
     metrics::measured_lanes(run_.database, id, 5);
-    FAIL() << "no rank 5 was measured";
+    FAIL() << "rank 5 was not measured";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("rank 5"), std::string::npos);
   }

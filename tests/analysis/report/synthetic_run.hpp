@@ -1,4 +1,4 @@
-// A small trace database with round numbers, so that every expectation can be worked out by hand.
+// A small trace database with round numbers, so that expectations can be calculated by hand.
 //
 // ddp at N = 1: steps of 100 ms, 32 samples. ddp at N = 2: 4 measured steps; rank 0 takes 120, 120, 130, 140 ms, rank 1
 // takes 110, 125, 130, 150 ms, so the run's steps are 115, 122.5, 130, 145 ms: median 126.25. Compute 90 and 80 ms,
@@ -119,7 +119,7 @@ class SyntheticRun {
     store::Inserter<store::CollectiveRow>(database).insert(row);
   }
 
-  // Everything the head of this file says.
+  // Writes everything that the head of this file describes.
   void fill() {
     store::BulkLoad load(database);
     const std::int64_t one = shard(measurement(train("ddp", 1)), 0);

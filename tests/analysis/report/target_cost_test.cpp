@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Base batch 100, 10 epochs of 1000 samples: 100 steps there.
+// Base batch 100, 10 epochs of 1000 samples: 100 steps at the base batch.
 fit::LearningRateOptions options_of() {
   fit::LearningRateOptions options;
   options.workers = {1, 4};
@@ -49,7 +49,7 @@ TEST(TargetCost, FollowsTheNoiseScaleAndTheStep) {
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_NEAR(value(table, 0, "steps"), 100.0, 1e-9);
   EXPECT_NEAR(value(table, 0, "time_s"), 3600.0, 1e-6);
-  EXPECT_NEAR(value(table, 0, "gpu_hours"), 8.0, 1e-9) << "a whole node of 8";
+  EXPECT_NEAR(value(table, 0, "gpu_hours"), 8.0, 1e-9) << "one complete node of 8";
   EXPECT_NEAR(value(table, 0, "cost"), 16.0, 1e-9);
   EXPECT_NEAR(value(table, 1, "steps"), 43.75, 1e-9);
   EXPECT_NEAR(value(table, 1, "epochs"), 17.5, 1e-9);

@@ -1,4 +1,4 @@
-// Steps, epochs and seconds to a target loss where the loss falls on a straight line, so that all can be worked out.
+// Steps, epochs and seconds to a target loss for a linear loss, so that expectations can be calculated by hand.
 #include "analysis/report/tables/learning_rate/time_to_target.hpp"
 #include "analysis/metrics/loss_curves.hpp"
 
@@ -101,7 +101,7 @@ TEST(StepsTo, CountsStepsWarmUpIncluded) {
   const auto& curves = losses.curves;
   ASSERT_EQ(curves.size(), 1U);
   EXPECT_EQ(metrics::steps_to(curves[0], 5.0), (metrics::StepRange{18, 18}));
-  EXPECT_DOUBLE_EQ(curves[0].step_s, 0.25) << "warm-up's times are none of the median's";
+  EXPECT_DOUBLE_EQ(curves[0].step_s, 0.25) << "the median excludes warm-up steps";
   EXPECT_DOUBLE_EQ(curves[0].lowest().value(), 8.0 - 0.25 * (39 - 4.5));
   EXPECT_FALSE(metrics::steps_to(curves[0], -1.0));
 }
@@ -134,12 +134,13 @@ TEST(LossCurves, AreThoseOfConfigurationsWithLosses) {
   EXPECT_TRUE(metrics::loss_curves({none, few}).curves.empty());
 }
 
-// At constant samples 100 steps of 64 are 25 of 256 and 400 of 16; a batch that changes nothing takes 100.
+// With a constant number of samples, 100 steps of 64 are 25 steps of 256 and 400 steps of 16. Without an effect of the
+// batch there are 100 steps.
 TEST(StepsAt, LieBetweenConstantSamplesAndConstantSteps) {
   EXPECT_EQ(metrics::steps_at({100, 110}, 64, 256), (metrics::StepRange{25, 110}));
   EXPECT_EQ(metrics::steps_at({100, 110}, 64, 16), (metrics::StepRange{100, 440}));
   EXPECT_EQ(metrics::steps_at({100, 110}, 64, 64), (metrics::StepRange{100, 110}));
-  EXPECT_EQ(metrics::steps_at({101, 101}, 64, 256), (metrics::StepRange{26, 101})) << "a part of a step is a step";
+  EXPECT_EQ(metrics::steps_at({101, 101}, 64, 256), (metrics::StepRange{26, 101})) << "steps are rounded up";
   EXPECT_EQ(metrics::steps_at({18, 20}, 64, 256), (metrics::StepRange{10, 20})) << "the first mean takes ten";
   const std::int64_t large = std::int64_t{1} << 53;
   EXPECT_EQ(metrics::steps_at({3000, 4000}, large, large / 2), (metrics::StepRange{3000, 8000}))
@@ -186,12 +187,12 @@ TEST(TimeToTargetTable, HasMeasuredRowsAndBoundsFromTheNearestBatch) {
   EXPECT_NE(words(table.rows[3][note]).find("measure.steps"), std::string::npos);
 }
 
-// N = 1 begins at 8 and N = 2 at 5: a target of 5 says nothing of how N = 2 got there.
+// N = 1 starts at a loss of 8 and N = 2 at 5, so a target of 5 is reached by N = 2 at the start.
 TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
   const auto losses = metrics::loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 5.0, 0.25, 40)});
   const std::vector<TrainingTime> questions = {asked("ddp", 4)};
   const Table table = time_to_target_table(options_of(), losses, questions, 5.0);
-  EXPECT_EQ(words(table.rows.at(2)[basis]), "bounds from N = 1") << "the nearer N = 2 began there";
+  EXPECT_EQ(words(table.rows.at(2)[basis]), "bounds from N = 1") << "N = 2 is nearer, but it started at the target";
   EXPECT_EQ(whole(table.rows.at(2)[steps_low]), 10);
   EXPECT_NE(table.note.find("a noisy loss crosses the target earlier"), std::string::npos) << table.note;
   const Table none = time_to_target_table(options_of(), losses, questions, 7.5);
@@ -200,7 +201,8 @@ TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
   EXPECT_TRUE(words(none.rows.at(2)[note]).ends_with("give a lower loss")) << words(none.rows.at(2)[note]);
 }
 
-// Steps 40 and 41 are the copy's warm-up: they go on from 39 and would be the lowest.
+// Steps 40 and 41 are the warm-up of the copy without the wrapper. They continue from 39 and would have the lowest
+// loss.
 TEST(LossCurves, EndWithTheLastMeasuredStep) {
   metrics::Configuration made = falling("ddp", 1, 8.0, 0.25, 42);
   for (int i = 0; i < 2; ++i) {
@@ -214,7 +216,8 @@ TEST(LossCurves, EndWithTheLastMeasuredStep) {
   EXPECT_DOUBLE_EQ(losses.curves[0].lowest().value(), 8.0 - 0.25 * (39 - 4.5));
 }
 
-// As fit::load: the workload at the most (strategy, N), of equals the one measured first; a batch of its own is one.
+// Like fit::load: the workload with the most (strategy, N) pairs; ties go to the one measured first. Another batch is
+// another workload.
 TEST(LossCurves, AreOfTheModelPrecisionAndDeviceThatPredictionsRestOn) {
   std::vector<metrics::Configuration> all;
   const auto add = [&](std::int64_t workers, const char* model, const char* precision, const char* device,
@@ -245,7 +248,7 @@ TEST(LossCurves, AreOfTheModelPrecisionAndDeviceThatPredictionsRestOn) {
   EXPECT_EQ(table.rows.size(), 3U);
   EXPECT_NE(table.note.find("Left out: 4 measured configurations"), std::string::npos) << table.note;
   all[3].failed = {4};
-  EXPECT_EQ(metrics::of_models_workload(all), &all[0]) << "a failed measurement is no place";
+  EXPECT_EQ(metrics::of_models_workload(all), &all[0]) << "failed measurements do not count";
   EXPECT_EQ(metrics::loss_curves({all[0]}).left_out, 0);
   EXPECT_EQ(metrics::of_models_workload({}), nullptr);
 }

@@ -1,4 +1,4 @@
-// Recorded learning rates beside a plan: which steps are the training's, and what differs.
+// Recorded learning rates compared with a plan: the steps of the training, and the differences.
 #include "analysis/metrics/trained_rates.hpp"
 #include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
 
@@ -28,7 +28,7 @@ TEST(TrainedRates, AreThoseOfTheTrainingAlone) {
     const auto plan = [](std::int64_t workers, std::int64_t at) {
       return 0.1 * static_cast<double>(workers) + static_cast<double>(at);
     };
-    // A whole training of two ranks; then the warm-up and the steps of the copy without the DDP wrapper.
+    // A complete training of two ranks, then the warm-up and steps of the copy without the DDP wrapper.
     const std::int64_t two = run.measurement(test::train("ddp", 2));
     for (std::int64_t rank = 0; rank < 2; ++rank) {
       const std::int64_t shard = run.shard(two, rank);
@@ -36,7 +36,7 @@ TEST(TrainedRates, AreThoseOfTheTrainingAlone) {
       step(shard, 6, "warmup", 9.0);
       step(shard, 7, "unwrapped", 9.0);
     }
-    // One that goes on from step 100, in which rank 1 took another rate in one step, and one step says nothing.
+    // A training resumed at step 100. Rank 1 used another rate in one step, and one step has no rate.
     store::MeasurementRow resumed = test::train("ddp", 2);
     resumed.repeat = 1;
     resumed.options = R"({"resumed_step":100})";
@@ -47,7 +47,7 @@ TEST(TrainedRates, AreThoseOfTheTrainingAlone) {
         step(shard, i, "measured", rank == 1 && i == 1 ? 2.0 * plan(2, 101) : plan(2, 100 + i));
       step(shard, 4, "measured", std::nullopt);
     }
-    // Nothing recorded.
+    // No rate was recorded.
     step(run.shard(run.measurement(test::train("ddp", 1)), 0), 0, "measured", std::nullopt);
 
     const std::vector<metrics::TrainedRates> all =

@@ -1,4 +1,4 @@
-// Two databases whose every time is chosen, and what a comparison of them says.
+// Two databases with chosen times, and their comparison.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,10 +21,10 @@ using nlohmann::json;
 
 struct Times {
   std::int64_t step_ms = 100, compute_ms = 80, communication_ms = 30, overlapped_ms = 20;
-  std::vector<std::int64_t> skew_ms = {1};  // of the steps in turn
+  std::vector<std::int64_t> skew_ms = {1};  // by step, repeated
   int steps = 8, repeats = 1;
-  std::int64_t spread_us = 0;       // every step of repeat r takes r · spread more
-  std::int64_t skew_spread_ms = 0;  // and has r · spread more of skew, where it has any
+  std::int64_t spread_us = 0;       // steps of repeat r take r · spread more
+  std::int64_t skew_spread_ms = 0;  // and have r · spread more skew if their skew is not 0
 };
 
 class TwoFiles : public testing::Test {
