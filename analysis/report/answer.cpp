@@ -116,7 +116,7 @@ std::string rate_sentence(const Table& rates) {
 Table answer_table(const Source& source) {
   Table table;
   table.name = "answer";
-  table.title = "In short";
+  table.title = "Answer";
   table.empty = "This file has no measured step and no prediction. Measure with: ddpprof run SCENARIO.yaml";
   table.columns = {text("about", "about"), prose("answer", "answer")};
   table.key_columns = 1;

@@ -318,7 +318,7 @@ TEST(ReportDerived, TheAnswerComesFirstInWords) {
   std::ostringstream out;
   render(report::build_report(database, "summary"), Format::table, out, 1000);
   std::filesystem::remove(path);
-  EXPECT_THAT(out.str(), testing::StartsWith("In short\n"));
+  EXPECT_THAT(out.str(), testing::StartsWith("Answer\n"));
   for (const char* sentence :
        {"N = 2 trains 1.60 × as fast as N = 1 (weak efficiency 80.0 %)", "a step takes 125 ms",
         "Throughput, predicted, is highest at N = 4, the largest N in this report. From N = 4 on the job is "

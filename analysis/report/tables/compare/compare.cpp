@@ -98,7 +98,7 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
                            const std::vector<KernelDifference>& kernels) {
   Table table;
   table.name = "compare_answer";
-  table.title = "In words";
+  table.title = "Answer";
   if (paired.both.empty()) table.empty = nothing_in_common(a, b);
   table.columns = {text("verdict", "verdict"), prose("about", "about"), prose("what", "what")};
   std::vector<std::string> same, unknown;

@@ -18,7 +18,7 @@ constexpr const char* no_knee = "none up to there";  // shown instead of a knee'
 Table knee_table_without_rows(const std::string& looked_at) {
   Table table;
   table.name = "knee";
-  table.title = "Where compute-bound turns communication-bound";
+  table.title = "N from which communication dominates";
   table.note = "The smallest " + looked_at +
                ", from 2 on, at which exposed communication (including waits for slower ranks) exceeds this share of "
                "the step. Above 50 % the step is communication-bound. If an N was measured, the measured value is used "

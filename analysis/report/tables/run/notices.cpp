@@ -156,7 +156,7 @@ Table notices_table(const Source& source) {
                    [](const Notice& a, const Notice& b) { return urgency(a.severity) < urgency(b.severity); });
   Table table;
   table.name = "notices";
-  table.title = "Know this first";
+  table.title = "Warnings and errors";
   table.empty = "Nothing was lost, refused or doubtful.";
   table.columns = {text("severity", "severity"), text("about", "about"),  text("code", "code"),
                    text("ranks", "ranks"),       count("count", "count"), prose("message", "what"),

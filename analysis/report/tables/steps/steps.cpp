@@ -111,7 +111,7 @@ Table step_table(const Source& source) {
 
 Table time_table(const Source& source) {
   Table table =
-      configuration_table("time", "Where a step goes",
+      configuration_table("time", "Parts of a step",
                           std::string(part_rule) + overlap_rule +
                               "DDP's own Logger counts overlap from the start of communication to the end of compute, "
                               "which is an upper bound. Skew: time in collectives spent waiting for slower ranks. With "
