@@ -143,8 +143,8 @@ const std::vector<Recipe>& recipes() {
         {conditions_table, "The machine"},
         {stability_table, "The machine"},
         {memory_table, "The machine"},
-        {diagnostics_table, "Everything noted"},
-        {versions_table, "Everything noted"}},
+        {diagnostics_table, "Diagnostics"},
+        {versions_table, "Diagnostics"}},
        true,
        "This report does not contain the single steps (see ddpprof report FILE.db --report steps) or tables without "
        "rows."},

@@ -160,7 +160,7 @@ Lane moments_of(const Recorded& step) {
     lane.segments.push_back(
         segment(gradient.name, SegmentKind::gradient, {gradient.ready_ns, gradient.ready_ns}, gradient.bytes));
   for (const Collective& collective : step.collectives)
-    lane.segments.push_back(segment(name_of(collective, step.workers) + (collective.time ? "" : ", which never ended"),
+    lane.segments.push_back(segment(name_of(collective, step.workers) + (collective.time ? "" : ", which did not end"),
                                     SegmentKind::launch, {collective.launch_ns, collective.launch_ns},
                                     collective.bytes));
   std::stable_sort(lane.segments.begin(), lane.segments.end(),
@@ -228,12 +228,12 @@ void add_kernels(StepLanes& out, const Recorded& step) {
 
 std::string note_of(const Recorded& step) {
   if (step.phases.empty())
-    return "Nothing was recorded inside of this step: " +
-           std::string(step.kind == "warmup" ? "phases are kept for measured steps only."
-                                             : "it ran without tracing (measure.trace: false).");
+    return "This step has no records inside it: " + std::string(step.kind == "warmup"
+                                                                    ? "phases are kept for measured steps only."
+                                                                    : "it ran without tracing (measure.trace: false).");
   if (!host_only_launches(step)) return "";
-  const std::string host = "The first lane is the host's, which launches; ";
-  if (!step.kernels.empty()) return host + "the kernels have lanes of their own.";
+  const std::string host = "The first lane is the host thread, which launches the work; ";
+  if (!step.kernels.empty()) return host + "kernels have their own lanes.";
   return host + "this rank's kernels were not kept (set output.raw: all)" +
          (step.collectives.empty() ? "."
                                    : ", so that what of its communication is overlapped and what exposed is not known "

@@ -88,7 +88,7 @@ std::string tip(const Bar& bar, std::size_t part) {
 std::string described(const std::vector<Bar>& bars) {
   std::string text;
   for (const Bar& bar : bars) {
-    text += fmt::format("{}N = {:.0f}, {}, {} a step:", text.empty() ? "" : " ", bar.workers,
+    text += fmt::format("{}N = {:.0f}, {}, {} per step:", text.empty() ? "" : " ", bar.workers,
                         bar.measured ? "measured" : "predicted", units::format_quantity(bar.step_s, "s"));
     for (std::size_t i = 0; i < parts.size(); ++i)
       text += fmt::format("{} {} {} %", i == 0 ? "" : ",", parts[i].name,
@@ -101,7 +101,7 @@ std::string described(const std::vector<Bar>& bars) {
 Figure figure(int number, const std::string& strategy, std::vector<Bar> bars) {
   std::stable_sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.workers < b.workers; });
   Figure out;
-  out.title = "What a step consists of: " + strategy;
+  out.title = "Parts of a step: " + strategy;
   Drawing drawing(fmt::format("figure-parts-{}", number), out.title, described(bars), {.height = 290, .top = 30});
   std::vector<std::string> names;
   std::vector<double> totals;

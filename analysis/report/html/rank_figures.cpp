@@ -34,7 +34,7 @@ std::vector<Group> groups_of(const Table& source) {
     std::string about;
     if (table.has("strategy"))
       about =
-          fmt::format("{}{}, N = {}, {} samples a step", several ? table.text(row, "model") + ", " : "",
+          fmt::format("{}{}, N = {}, {} samples per step", several ? table.text(row, "model") + ", " : "",
                       table.text(row, "strategy"), table.text(row, "workers"), table.text(row, "global_batch_samples"));
     if (groups.empty() || groups.back().about != about) groups.push_back({about, {}});
     groups.back().ranks.push_back(

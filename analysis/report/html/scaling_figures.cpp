@@ -80,7 +80,7 @@ std::vector<Series> measured_series(const Table& source, const Column& column, s
   for (auto& [key, values] : groups) {
     Series series{key.strategy, colour(strategies, key.strategy), true, std::move(values)};
     if (models.size() > 1) series.name += ", " + key.model;
-    if (batches[key.strategy] > 1) series.name += fmt::format(", {:.6g} samples a worker", key.batch);
+    if (batches[key.strategy] > 1) series.name += fmt::format(", {:.6g} samples per worker", key.batch);
     std::stable_sort(series.values.begin(), series.values.end(),
                      [](const Value& a, const Value& b) { return a.workers < b.workers; });
     all.push_back(std::move(series));

@@ -110,7 +110,7 @@ TEST_F(CompareHosts, SizesOfOneFileAloneAreListed) {
   EXPECT_DOUBLE_EQ(gone["b_s"], 0.0);
   EXPECT_TRUE(gone["b_duration_s"].is_null());
   EXPECT_EQ(gone["verdict"], "different");
-  EXPECT_EQ(gone["why"], "in 8 of 8 steps of A, in none of 8 of B");
+  EXPECT_EQ(gone["why"], "in 8 of 8 steps of A, in 0 of 8 steps of B");
 }
 
 }  // namespace

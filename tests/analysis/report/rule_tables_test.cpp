@@ -172,7 +172,7 @@ TEST(FormsTable, SaysWhyTheFormWon) {
     shares += std::get<double>(table.rows[i][4]);
   }
   EXPECT_NEAR(shares, 1.0, 1e-12);
-  EXPECT_EQ(table.rows[0][6], Cell("picked: the smallest error at the held-out N"));
+  EXPECT_EQ(table.rows[0][6], Cell("selected: the smallest error at the held-out N"));
   EXPECT_TRUE(forms_table({}).rows.empty());
 }
 

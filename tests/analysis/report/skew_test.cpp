@@ -246,7 +246,7 @@ TEST_F(Skew, OfAnUnknownClockTheLastIsNotKnownWhoeverItSeems) {
   EXPECT_EQ(cell(last, last.rows[0], "last_rank"), Cell("not known"));
   EXPECT_EQ(cell(last, last.rows[0], "known"), Cell(std::int64_t{0}));
   EXPECT_EQ(cell(last, last.rows[0], "later_s"), Cell());
-  EXPECT_EQ(cell(last, last.rows[0], "why"), Cell("how this clock relates to rank 0's is not known: of rank 1"));
+  EXPECT_EQ(cell(last, last.rows[0], "why"), Cell("the offset to rank 0's clock is unknown for rank 1"));
   const Table ranks = table("skew");
   EXPECT_EQ(cell(ranks, ranks.rows[1], "last_share"), Cell(1.0))
       << "the rank that waits least arrived last; no clock is used";

@@ -32,7 +32,7 @@ std::string step_sentence(const Difference& step, const std::vector<Difference>&
   for (const Difference& d : all)
     if (d.pair == step.pair && d.what != "step" && d.verdict == different)
       parts.push_back(d.what + " " + signed_time(d.b_s - d.a_s));
-  return text + (parts.empty() ? ". No part of it differs for sure." : "; " + listed(parts) + ".");
+  return text + (parts.empty() ? ". No part of the step differs significantly." : "; " + listed(parts) + ".");
 }
 
 Source source_of(store::Database& database) {

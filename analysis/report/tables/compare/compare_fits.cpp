@@ -82,15 +82,14 @@ std::string other_form(const Table& fits_a, const Table& a, const Table& fits_b,
 
 // Compares two independent estimates: difference / its standard error.
 Judgement judge(const Table& a, const Table& b, const Beside& both, const std::string& forms) {
-  if (both.a == nullptr || both.b == nullptr)
-    return {cannot_tell, both.a == nullptr ? "B alone has it" : "A alone has it"};
+  if (both.a == nullptr || both.b == nullptr) return {cannot_tell, both.a == nullptr ? "only in B" : "only in A"};
   if (!forms.empty()) return {cannot_tell, "other form: " + forms};
   const auto of_a = number(of(a, both.a, "value")), of_b = number(of(b, both.b, "value"));
   if (!of_a || !of_b) return {cannot_tell, "no value"};
   const auto either_is = [&](const char* flag) { return set(of(a, both.a, flag)) || set(of(b, both.b, flag)); };
   if (either_is("fixed"))
     return *of_a == *of_b ? Judgement{no_difference, "not fitted"}
-                          : Judgement{different, "not fitted: set differently"};
+                          : Judgement{different, "not fitted; set to different values"};
   if (either_is("assumed")) return {cannot_tell, "assumed, not measured"};
   if (either_is("at_bound")) return {cannot_tell, "at a bound of the fit"};
   const auto error_a = number(of(a, both.a, "standard_error")), error_b = number(of(b, both.b, "standard_error"));

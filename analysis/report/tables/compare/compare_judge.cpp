@@ -194,8 +194,8 @@ std::pair<std::string, std::string> judged_only(const Samples& with, const Sampl
   constexpr std::size_t fewest = 3;
   const std::vector<double> own = joined(with), others = joined(without);
   const auto runs = static_cast<std::size_t>(std::ranges::count_if(own, [](double value) { return value > 0.0; }));
-  std::string why = fmt::format("in {} of {} steps of {}, in none of {} of {}", runs, own.size(), file, others.size(),
-                                file == "A" ? "B" : "A");
+  std::string why = fmt::format("in {} of {} steps of {}, in 0 of {} steps of {}", runs, own.size(), file,
+                                others.size(), file == "A" ? "B" : "A");
   if (runs < own.size()) return {cannot_tell, why};
   // Work in all steps of one file and in no step of the other is not due to chance.
   if (std::min(own.size(), others.size()) >= fewest) return {different, why};

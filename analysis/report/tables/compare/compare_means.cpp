@@ -137,7 +137,7 @@ std::optional<Difference> judged_by_cycle(const Pair& pair, const std::string& w
   const std::string each = a->period == b->period
                                ? fmt::format("means, every {} steps together", a->period)
                                : fmt::format("means, every {} steps of A and {} of B together", a->period, b->period);
-  d->why = "most steps have none of it: " + each + (d->why.empty() ? "" : "; " + d->why);
+  d->why = "its time is 0 in most steps: " + each + (d->why.empty() ? "" : "; " + d->why);
   return d;
 }
 

@@ -246,7 +246,7 @@ Table compare_notices_table(const Source& a, const Source& b) {
   const Table in_a = reading(a, notices_of), in_b = reading(b, notices_of);
   Table table = in_a;
   table.name = "compare_notices";
-  table.title = "Diagnostics of each";
+  table.title = "Diagnostics of both files";
   table.note = "Warnings that only one file has come first.";
   table.empty = "Neither file has a warning or an error.";
   table.columns.insert(table.columns.begin(), text("file", "file"));

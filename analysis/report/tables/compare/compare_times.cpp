@@ -141,7 +141,7 @@ Table compare_throughput_table(const std::vector<Difference>& all) {
 }
 
 Table only_in_one_table(const Paired& paired) {
-  Table table = pair_table("only_in_one", "Measured in one file alone");
+  Table table = pair_table("only_in_one", "Measured only in one file");
   table.empty = "Both files measured the same configurations.";
   table.columns.insert(table.columns.begin(), text("file", "file"));
   ++table.key_columns;

@@ -117,7 +117,7 @@ Table large_batches_table(const fit::LearningRateOptions& options, const stats::
   const auto limit = [&](double efficiency) { return workers_at_text(options, noise_scale_samples, efficiency); };
   Table table;
   table.name = "large_batches";
-  table.title = "What a larger batch is worth";
+  table.title = "Benefit of a larger batch";
   table.note = fmt::format(
       "Noise scale: {} ({} to {}) samples. Critical batch: {} to {} times the noise scale, as found in measured "
       "trainings, within 10 %. Gain: steps at the base batch of {} that one step replaces (Johnson et al. 2020). "

@@ -19,13 +19,13 @@ constexpr const char* no_all_reduce =
 std::string reason(const fit::AllReduceFit& all, std::size_t index) {
   const fit::FormFit& form = all.forms[index];
   const fit::FormFit& picked = all.picked();
-  if (all.forms.size() == 1) return form.form.curves ? "given: measured elsewhere" : "the only form for such links";
+  if (all.forms.size() == 1) return form.form.curves ? "given: not measured here" : "the only form for such links";
   if (!form.solution.converged) return "the solver did not converge";
   const char* yardstick = form.held_out_error ? "at the held-out N" : "of the fit itself: nothing could be held out";
   const auto best = std::min_element(all.forms.begin(), all.forms.end(),
                                      [](const auto& a, const auto& b) { return a.score < b.score; });
   if (index == 0) {
-    if (best == all.forms.begin()) return fmt::format("picked: the smallest error {}", yardstick);
+    if (best == all.forms.begin()) return fmt::format("selected: the smallest error {}", yardstick);
     return fmt::format("selected: it is the backend's own form; {} is better by {}, which is within the noise",
                        best->form.name(), units::percent(form.score - best->score));
   }
@@ -52,7 +52,7 @@ std::vector<store::FitRow> fit_rows(const fit::Models& models) {
 Table forms_table(const fit::AllReduceFit& all) {
   Table table;
   table.name = "forms";
-  table.title = "Forms that competed";
+  table.title = "Compared forms";
   table.note =
       "Held-out error: median relative error at the largest N of a fit to the smaller N. The form with the smallest "
       "held-out error is selected; if no N can be held out, the error of the fit is used. The backend's own form is "
@@ -79,7 +79,7 @@ Table forms_table(const fit::AllReduceFit& all) {
 Table all_reduce_points_table(const fit::AllReduceFit& all) {
   Table table;
   table.name = "all_reduce_points";
-  table.title = "Measured all-reduces beside the fit";
+  table.title = "Measured and fitted all-reduces";
   table.note =
       "Time: the fastest rank, so without waiting for other ranks; median. Algbw = size / time, busbw = algbw · "
       "2(N−1)/N, as in nccl-tests. In flight: mean number of all-reduces that share the link, which lowers the "

@@ -162,7 +162,7 @@ Table fit_table(std::span<const store::FitRow> rows) {
 Table notes_table(std::span<const store::DiagnosticRow> rows) {
   Table table;
   table.name = "notes";
-  table.title = "What this assumes";
+  table.title = "Assumptions";
   table.empty = "Nothing to note.";
   table.columns = {text("severity", "severity"), text("code", "code"), prose("message", "what"),
                    prose("advice", "what to do")};

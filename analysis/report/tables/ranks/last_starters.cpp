@@ -119,8 +119,7 @@ void count(Kept& kept, const std::vector<Start>& starts) {
 std::string why(const Kept& kept) {
   std::string text;
   for (const std::int64_t rank : kept.unknown_clocks)
-    text +=
-        fmt::format("{}{}", text.empty() ? "how this clock relates to rank 0's is not known: of rank " : ", ", rank);
+    text += fmt::format("{}{}", text.empty() ? "the offset to rank 0's clock is unknown for rank " : ", ", rank);
   if (kept.too_close > 0)
     text += fmt::format("{}in {} the last rank and another rank started within the uncertainty of their clocks",
                         text.empty() ? "" : "; ", kept.too_close);
@@ -131,7 +130,7 @@ std::string why(const Kept& kept) {
 
 Table last_starters_table(const Source& source) {
   Table table = table_of_configurations(
-      "last_starters", "Who begins collectives last",
+      "last_starters", "Ranks that start collectives last",
       "Collectives of measured steps: the rank that most often starts a collective last on the aligned clocks. Known: "
       "collectives whose last rank starts later than every other rank by more than the sum of both clocks' "
       "uncertainties (0 for ranks that share a clock). Share: of the known collectives. Later by: median of (start of "

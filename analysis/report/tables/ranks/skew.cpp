@@ -63,7 +63,7 @@ void add(ConfigurationSums& sums, const metrics::RankTimes& times, bool collecti
 
 Table skew_table(const Source& source) {
   Table table = table_of_configurations(
-      "skew", "Ranks against each other",
+      "skew", "Ranks compared with each other",
       "Medians over the measured steps that every rank recorded. Without such a step, medians are over each rank's own "
       "steps, and ranks are not compared. Against the mean = compute of the rank / mean over the ranks − 1. Waits: "
       "time in which collectives of the step wait for slower ranks (duration − shortest duration over the ranks; "
@@ -140,7 +140,7 @@ Table straggler_table(const Source& source) {
 Table clocks_table(const Source& source) {
   Table table;
   table.name = "clocks";
-  table.title = "Clocks against rank 0's";
+  table.title = "Clocks relative to rank 0";
   table.note =
       "Time on rank 0's clock = time on the rank's clock + offset. Uncertainty: half of the smallest round trip; it "
       "grows by 100 ppm of the elapsed time if the drift is unknown, and is 0 for ranks that share a clock. Exchanged "

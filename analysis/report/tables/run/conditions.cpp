@@ -15,7 +15,7 @@ Cell cell(const std::optional<std::int64_t>& value) { return value ? Cell(*value
 Table conditions_table(const Source& source) {
   Table table;
   table.name = "conditions";
-  table.title = "Conditions while it measured";
+  table.title = "Conditions during the measurement";
   table.note =
       "Window: from the last three warm-up steps to the last measured step, on each host. Shares are relative to the "
       "time of all processors of the host. Others: user and system time of all processes except the ranks. The kernel "
@@ -65,7 +65,7 @@ Table conditions_table(const Source& source) {
 Table stability_table(const Source& source) {
   Table table;
   table.name = "stability";
-  table.title = "How steady the steps were";
+  table.title = "Stability of the steps";
   table.note =
       "Measured steps of each measurement; each is the mean over its ranks. Spread = 1.4826 MAD / median. Effective "
       "steps: the number of independent steps that would give the same precision of the median. Change: Theil-Sen "

@@ -54,7 +54,7 @@ Table memory_table(const Source& source) {
       "0 is the device of a DDP rank, or the root of DataParallel, which also holds the outputs of all replicas. "
       "Others: the maximum over the other replicas. Process: resident memory, including the data set and the "
       "libraries. Each value is the maximum over ranks and repeats.";
-  table.empty = "No measurement that recorded its memory.";
+  table.empty = "No measurement recorded its memory.";
   table.columns = configuration_columns();
   const std::vector<Column> more = {
       quantity("device0_held_bytes", "device 0 held", "B"), quantity("device0_peak_bytes", "device 0 peak", "B"),

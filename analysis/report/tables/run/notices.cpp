@@ -157,7 +157,7 @@ Table notices_table(const Source& source) {
   Table table;
   table.name = "notices";
   table.title = "Warnings and errors";
-  table.empty = "Nothing was lost, refused or doubtful.";
+  table.empty = "No warnings or errors.";
   table.columns = {text("severity", "severity"), text("about", "about"),  text("code", "code"),
                    text("ranks", "ranks"),       count("count", "count"), prose("message", "what"),
                    prose("advice", "what to do")};
@@ -173,7 +173,7 @@ Table diagnostics_table(const Source& source) {
   Table table;
   table.name = "diagnostics";
   table.title = "Diagnostics";
-  table.empty = "Nothing was lost, refused or doubtful.";
+  table.empty = "No warnings or errors.";
   table.columns = {text("severity", "severity"), text("strategy", "strategy"), count("workers", "N", "workers"),
                    count("repeat", "repeat"),    count("rank", "rank"),        text("code", "code"),
                    count("count", "count"),      prose("message", "what"),     prose("advice", "what to do")};
