@@ -8,7 +8,7 @@
 #include "analysis/metrics/loss_curves.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 // The workload of the fits and the workload of the losses, from one file.
@@ -30,13 +30,13 @@ TEST(LossCurves, AreOfTheWorkloadOfTheFits) {
     measure(other_first ? "m" : "x", 1);
     const auto fitted = fit::load(run.database);
     ASSERT_TRUE(fitted.mixed);
-    const auto configurations = metrics::read_configurations(run.database.sql());
-    const metrics::Configuration* chosen = metrics::of_models_workload(configurations);
+    const auto configurations = read_configurations(run.database.sql());
+    const Configuration* chosen = of_models_workload(configurations);
     ASSERT_NE(chosen, nullptr);
     EXPECT_EQ(chosen->model, other_first ? "x" : "m");
     EXPECT_NE(fitted.warnings.front().find("predictions use " + chosen->model + ","), std::string::npos)
         << fitted.warnings.front();
-    const metrics::LossCurves losses = metrics::loss_curves(run.database);
+    const LossCurves losses = loss_curves(run.database);
     EXPECT_EQ(losses.curves.size(), 1U);
     EXPECT_EQ(losses.left_out, 1);
   }
@@ -56,12 +56,12 @@ TEST(LossCurves, HaveNothingWhereARankHasNoLoss) {
     }
     run.database.sql().exec(
         "UPDATE step SET loss = NULL WHERE step = 5 AND shard_id = (SELECT id FROM shard WHERE rank = 1)");
-    const auto configurations = metrics::read_configurations(run.database.sql());
+    const auto configurations = read_configurations(run.database.sql());
     ASSERT_EQ(configurations.size(), 1U);
     ASSERT_EQ(configurations[0].measured.size(), 24U);
-    for (const metrics::RunStep& step : configurations[0].measured)
+    for (const RunStep& step : configurations[0].measured)
       EXPECT_EQ(step.has_loss, step.step != 5) << step.step;
-    const metrics::Losses smooth = metrics::loss_curves(run.database).curves.at(0).repeats.at(0);
+    const Losses smooth = loss_curves(run.database).curves.at(0).repeats.at(0);
     EXPECT_FALSE(smooth.at(14)) << "its ten steps include step 5";
     EXPECT_DOUBLE_EQ(smooth.at(15).value(), 2.5);
   }
@@ -69,4 +69,4 @@ TEST(LossCurves, HaveNothingWhereARankHasNoLoss) {
 }
 
 }  // namespace
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics
