@@ -52,7 +52,7 @@ struct RankFindings {
   std::vector<RankEvidence> ranks;    // all ranks that recorded steps
   std::vector<std::int64_t> missing;  // DDP ranks without steps (import --partial)
   std::vector<SlowStep> slow_steps;
-  std::string summary;  // sentences: the named ranks or why there are none, and the missing ranks
+  std::string summary;  // sentences: the named ranks or why no rank is named, and the missing ranks
 };
 
 RankFindings find_stragglers(const RankTimes&);

@@ -17,8 +17,8 @@
 namespace ddpprof::report {
 namespace {
 
-// Returns a note if an epoch is smaller than one step of all workers: its only step is then shorter than predicted. If
-// batches continue across epochs there is no such step.
+// Returns a note if an epoch is smaller than one step of all workers: its only step is then shorter than predicted.
+// This cannot happen if batches continue across epochs.
 std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t workers) {
   if (options.applied) return "";
   const std::int64_t batch = learning_rate::global_batch(workers, options.samples_per_worker);
@@ -120,7 +120,7 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
           : "Steps: the same number of epochs at every N, as in the table of learning rates by rule",
       options.noise_scale_samples ? "which the table of the cost of the same result includes"
                                   : "which is unknown here");
-  table.empty = "Cannot give a training time: there is no prediction. Measure steps with: ddpprof run SCENARIO.yaml";
+  table.empty = "Cannot give a training time: predictions are missing. Measure steps with: ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
                    quantity("throughput_samples_per_s", "throughput", "samples/s"),

@@ -24,7 +24,7 @@ struct TrainingTime {
   std::string strategy;
   std::int64_t workers = 1;
   double throughput = 0.0, step_s = 0.0, step_low_s = 0.0, step_high_s = 0.0, confidence = 0.0;
-  std::string note;  // why there is no prediction, if the throughput is 0
+  std::string note;  // why the prediction is missing, if the throughput is 0
 
   double time_s(const fit::LearningRateOptions&) const;
 };

@@ -49,7 +49,7 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
   Table table;
   table.name = "target_cost";
   table.title = "Time and cost of the same result";
-  table.empty = "Cannot give times: there is no predicted step. Measure steps with: ddpprof run SCENARIO.yaml";
+  table.empty = "Cannot give times: predicted steps are missing. Measure steps with: ddpprof run SCENARIO.yaml";
   learning_rate::Target target;
   target.base_batch = static_cast<double>(options.base_batch());
   const std::int64_t steps = question.base_steps.value_or(base_training_steps(options));

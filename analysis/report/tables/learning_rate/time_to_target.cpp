@@ -96,7 +96,7 @@ TargetTime asked_time(const fit::LearningRateOptions& options, const TrainingTim
     time.step_low_s = asked.step_low_s;
     time.step_high_s = asked.step_high_s;
   } else {
-    time.note = "no time because there is no predicted step: " + asked.note;
+    time.note = "no time because the predicted step is missing: " + asked.note;
   }
   return time;
 }
