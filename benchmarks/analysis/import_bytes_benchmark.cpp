@@ -1,5 +1,5 @@
-// How fast a trace's bytes come: plain, gzip and zstd, beside the libraries' own loops over the same file. Goals: gzip
-// and zstd at their library's speed, plain at 2 GB/s from the page cache.
+// Speed of reading a trace's bytes: plain, gzip and zstd, compared with the libraries' own loops over the same file.
+// Goals: gzip and zstd at the speed of their library, plain at 2 GB/s from the page cache.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -36,7 +36,7 @@ std::string trace_like_text(std::size_t bytes) {
   return text;
 }
 
-// The content once as each kind of file, for the process's life.
+// The content as a file of each kind, made once per process.
 class Files {
  public:
   Files() : folder_(std::filesystem::temp_directory_path() / ("ddpprof-bytes-" + std::to_string(getpid()))) {

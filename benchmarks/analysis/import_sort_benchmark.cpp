@@ -22,7 +22,8 @@ struct ByStart {
 
 enum Shape : int { in_order, shaken, streams, noise };
 
-// `shaken`: each record up to about 50 places from its own; `streams`: 16 threads' events, one thread after the other.
+// `shaken`: each record up to about 50 places from its sorted place; `streams`: 16 threads' events, one thread after
+// the other.
 std::int64_t start_of(Shape shape, std::int64_t i, std::mt19937_64& random) {
   switch (shape) {
     case in_order:
@@ -46,7 +47,7 @@ double peak_mib() {
 void sort(benchmark::State& state) {
   const auto shape = static_cast<Shape>(state.range(0));
   std::size_t runs = 0;
-  std::ofstream("/proc/self/clear_refs") << 5;  // the peak of what follows only
+  std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
   for (auto _ : state) {
     std::mt19937_64 random(1);
     ddpprof::import::ExternalSorter<Record, ByStart> sorter;

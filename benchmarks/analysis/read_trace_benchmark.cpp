@@ -1,5 +1,6 @@
-// How fast a trace's text becomes events, from memory and on one core: framing and parsing (goal 300 MB/s), and what
-// telling their meaning adds. The file is DDPPROF_BENCHMARK_TRACE, unpacked once; without it one is made up.
+// Speed of converting a trace's text to events, from memory and on one core: framing and parsing (goal 300 MB/s), and
+// the additional cost of their meaning. The file is DDPPROF_BENCHMARK_TRACE, unpacked once; without it a file is
+// generated.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

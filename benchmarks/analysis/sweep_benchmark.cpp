@@ -1,4 +1,4 @@
-// How long a curve over N takes once fits are there, as a slider redraws it. Goal: 64 values of N up to 4,096, 100
+// Time of a curve over N with existing fits, as after a slider's move. Goal: 64 values of N up to 4,096, 100
 // buckets, with the interval: 6 ms.
 #include <benchmark/benchmark.h>
 
@@ -14,7 +14,7 @@ namespace {
 using namespace ddpprof::fit;
 using ddpprof::benchmarks::measured_models;
 
-// Evenly in the logarithm.
+// Values with equal distances in the logarithm.
 std::vector<std::int64_t> counts_up_to(std::int64_t largest, std::size_t count) {
   std::set<std::int64_t> counts;
   for (std::size_t i = 0; counts.size() < count; ++i) {

@@ -1,9 +1,8 @@
 // One knob moved to the redrawn plot: simulate, set the data, paint 1280 x 800 into memory. Goal: one frame, 16 ms.
 //
-// `quick` is what the window does for a move: as many N as can be simulated within its 4 ms, at least a coarse curve.
-// `whole` is all 64 N with what is said of the chosen one, as it follows when the first look was coarse. The file has
-// what it was measured from, two repeats of 30 steps at each N; with DDPPROF_BENCHMARK_FILE=FILE.db in the environment
-// the same is done with a trace database.
+// `quick` is the window's work for a move: as many N as can be simulated within 4 ms, at least a coarse curve. `whole`
+// is all 64 N with the text for the chosen N; the window does it after a coarse curve. The file has two repeats of 30
+// steps at each N. With DDPPROF_BENCHMARK_FILE=FILE.db in the environment, a trace database is used instead.
 #include <benchmark/benchmark.h>
 
 #include <QApplication>
@@ -30,7 +29,7 @@ using gui::whatif::ScalingPlot;
 using gui::whatif::Simulations;
 using gui::whatif::Snapshot;
 
-// The measurements behind the models, as a database holds them: at each N both repeats' steps and their parts.
+// The measurements of the models, as in a database: at each N the steps of both repeats and their parts.
 std::vector<metrics::Configuration> configurations_of(const fit::Models& models) {
   std::vector<metrics::Configuration> all;
   std::int64_t id = 0;
@@ -80,11 +79,11 @@ void slider(benchmark::State& state, const std::shared_ptr<const gui::OpenedFile
     return gui::whatif::answer(simulations, {knobs, measured, 4096}, deadline, [] { return false; });
   };
   Knobs knobs = measured;
-  ask(knobs, Simulations::Clock::time_point::max());  // the window has drawn what was measured long before
+  ask(knobs, Simulations::Clock::time_point::max());  // the window has already drawn the measured points
   std::vector<double> frames_ms, simulated_ms;
   double points = 0.0;
   for (auto _ : state) {
-    knobs.bandwidth = knobs.bandwidth < 10.0 ? knobs.bandwidth * 1.0137 : 0.1;  // no change twice: none is remembered
+    knobs.bandwidth = knobs.bandwidth < 10.0 ? knobs.bandwidth * 1.0137 : 0.1;  // every value is new, so none is cached
     const auto begin = Simulations::Clock::now();
     const auto deadline = whole ? Simulations::Clock::time_point::max() : begin + std::chrono::milliseconds(4);
     const Snapshot shot = ask(knobs, deadline);

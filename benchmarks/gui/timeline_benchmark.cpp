@@ -1,9 +1,9 @@
-// How fast a timeline is read and painted: 1 and 10 million raw ranges, 32 threads of 8 ranks, nested four deep.
+// Speed of reading and painting a timeline: 1 and 10 million raw ranges, 32 threads of 8 ranks, nested four deep.
 // Run: build/<preset>/bin/benchmark_timeline. The targets at 10 M: all events painted within 2 s of a warm file, and 99
 // of 100 frames within 16 ms at 1800 × 900, software raster.
 //
 // Each frame is painted three times and the fastest counts (p50_ms, p99_ms): other programs on the machine must not
-// count. once_p99_ms is of each frame's first painting, cpu_p99_ms the painting thread's own time.
+// count. once_p99_ms is the time of each frame's first painting, cpu_p99_ms the processor time of the painting thread.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ const fs::path& folder() {
   return path;
 }
 
-// One thread's ranges: 1 + 3 + 9 + 27 of four depths, again and again, with pauses; written as they end.
+// Ranges of one thread: 1 + 3 + 9 + 27 of four depths, repeated with pauses; written when they end.
 class Ranges {
  public:
   Ranges(store::Database& database, store::StringInterner& strings) : rows_(database) {
@@ -241,7 +241,7 @@ void LoadToPaint(benchmark::State& state) {
 }
 BENCHMARK(LoadToPaint)->Arg(1'000'000)->Arg(10'000'000)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(5);
 
-// From the whole to single events in 48 steps of zoom, at seven places each, scrolled to a different height each time.
+// From the whole timeline to single events in 48 zoom steps, at seven places each, each at another scroll position.
 void PanAndZoom(benchmark::State& state) {
   Canvas canvas;
   canvas.show(timeline::load(database_of(state.range(0)), 1));

@@ -1,4 +1,4 @@
-// How long a simulation takes. Goals: one configuration of 100 buckets 1 ms; every hop of a ring of 1,024 ranks and
+// Time of a simulation. Goals: one configuration of 100 buckets 1 ms; every hop of a ring of 1,024 ranks and
 // four buckets 0.1 s; 16,384 ranks that differ 5 s.
 #include <benchmark/benchmark.h>
 

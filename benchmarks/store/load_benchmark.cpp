@@ -1,5 +1,5 @@
-// How fast a trace database is loaded: rows a second with the real schema, and whole shards through ingestion.
-// Run: build/<preset>/bin/benchmark_store. The target is 0.4 million rows a second.
+// Speed of loading a trace database: rows per second with the real schema, and complete shards through ingestion.
+// Run: build/<preset>/bin/benchmark_store. The target is 0.4 million rows per second.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// The cost of a kernel's record from CUPTI's buffer to the shard, without a GPU: buffers full of kernels, as CUPTI hands
-// them over. The program fails when a record was dropped.
+// The cost of a kernel's record from CUPTI's buffer to the shard, without a GPU: full buffers of kernels, as from
+// CUPTI. The program fails if a record was dropped.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ class FullBuffers final : public CuptiApi {
 };
 
 void cupti_kernels(benchmark::State& state) {
-  // A training's: a few dozen names, each again and again.
+  // As in a training: a few dozen names, each many times.
   std::vector<std::string> names;
   for (int i = 0; i < 40; ++i)
     names.push_back("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEEvT1_" +

@@ -1,7 +1,7 @@
 // The cost of one annotation through NVTX's own API with the tracer injected: the clock, then each kind of event.
 //
 // Iterations are fixed so that the shard's cap is never reached (a dropped record is cheaper than a kept one); the
-// program fails when a record was dropped.
+// program fails if a record was dropped.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <time.h>
@@ -69,8 +69,8 @@ void clock_floor(benchmark::State& state) {
 }
 BENCHMARK(clock_floor);
 
-// `per_event` is the figure that the limit of 100 ns is about: processor time of the annotating thread, page faults in
-// the shard included. (Wall time would add whatever else the machine is doing.)
+// The limit of 100 ns applies to `per_event`: processor time of the annotating thread, page faults in the shard
+// included. (Wall time would include other programs.)
 void per_event(benchmark::State& state, int events) {
   state.counters["per_event"] = benchmark::Counter(static_cast<double>(state.iterations()) * events,
                                                    benchmark::Counter::kIsRate | benchmark::Counter::kInvert);

@@ -10,7 +10,6 @@
 namespace ddpprof::step {
 namespace {
 
-using engine::Lane;
 using engine::Task;
 
 void validate(const DdpStep& step, const RankDifferences& ranks) {
@@ -130,7 +129,7 @@ class Ranks {
   engine::Graph graph_;
   engine::Link link_ = engine::none;
   engine::Load backward_ = engine::none;  // of any rank
-  std::vector<Lane> compute_, communication_;
+  std::vector<engine::Lane> compute_, communication_;
   std::vector<Task> collectives_;
   double reached_s_ = 0.0;  // of the backward, in its own time
 };

@@ -1,6 +1,6 @@
-// A clock that is set while a program runs: preloaded, CLOCK_REALTIME jumps by DDPPROF_TEST_STEP_S seconds once the
-// file DDPPROF_TEST_STEP_FILE is there, for every process but the rank in DDPPROF_TEST_STEP_NOT_RANK. The machine's own
-// clock stays: other programs live by it. Waits that the kernel was given before the jump end as they would have.
+// Preloaded library that changes the clock of a running program: CLOCK_REALTIME jumps by DDPPROF_TEST_STEP_S seconds
+// when the file DDPPROF_TEST_STEP_FILE exists, in every process except the rank in DDPPROF_TEST_STEP_NOT_RANK. The
+// machine's clock does not change, since other programs use it. Waits that started before the jump are not affected.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/time.h>
@@ -55,8 +55,8 @@ extern "C" time_t time(time_t* out) {
   return now.tv_sec;
 }
 
-// A time to wait until was taken from the clock above, and the kernel has the other one. Times of CLOCK_MONOTONIC,
-// which a wait may also be until, count from the machine's start and are far smaller.
+// Converts a deadline of the changed clock to the kernel's clock. Deadlines of CLOCK_MONOTONIC count from the machine's
+// start and are much smaller, so they are recognised and not changed.
 extern "C" int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
   static const auto next = real<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)>("pthread_cond_timedwait");
   constexpr time_t year_2000 = 946'684'800;

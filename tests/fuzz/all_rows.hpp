@@ -1,4 +1,4 @@
-// All that a trace database holds, as one text to compare.
+// The content of a trace database as one text, for comparison.
 #pragma once
 
 #include <SQLiteCpp/Column.h>

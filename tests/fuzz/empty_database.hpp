@@ -1,4 +1,4 @@
-// A trace database in memory that each input finds empty, as making one anew takes longer than most inputs do.
+// A trace database in memory, empty for each input. Creating a new one would take longer than most inputs.
 #pragma once
 
 #include <SQLiteCpp/Database.h>

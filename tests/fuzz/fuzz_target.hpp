@@ -1,4 +1,5 @@
-// Common parts of the fuzz targets: a file with the input, a check that stops the run, the function that libFuzzer calls.
+// Common parts of the fuzz targets: a file with the input, a check that stops the run, the function that libFuzzer
+// calls.
 #pragma once
 
 #include <unistd.h>
@@ -14,8 +15,8 @@
 #include <string_view>
 #include <system_error>
 
-// Called for each input. An exception that it does not catch is a finding: a target catches only the exceptions that its
-// reader documents.
+// Called for each input. An exception that it does not catch is a finding: a target catches only the exceptions that
+// its reader documents.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace ddpprof::fuzz {
@@ -31,7 +32,8 @@ inline void require(bool holds, std::string_view what) {
   std::abort();
 }
 
-// A folder of this process, in memory where the machine has such a place, gone when the process ends in peace.
+// A folder of this process, in memory if the machine has a memory file system. Removed at the normal end of the
+// process.
 class Folder {
  public:
   Folder() {
@@ -50,7 +52,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // Writes the file anew and gives its path.
+  // Writes the file again and returns its path.
   std::filesystem::path file(std::string_view name, std::string_view bytes) const {
     const std::filesystem::path path = path_ / name;
     std::ofstream file(path, std::ios::binary | std::ios::trunc);

@@ -1,5 +1,5 @@
-// Files that a rank sends to rank 0 through the store: whatever it offers and sends, its files are there whole under
-// names that rank 0 makes, or nothing of them is.
+// Files that a rank sends to rank 0 through the store: for any offer and data, the files arrive complete under names
+// that rank 0 makes, or none of them arrive.
 #include "runner/launcher/gather.hpp"
 
 #include <map>
@@ -12,7 +12,7 @@ using namespace ddpprof;
 
 namespace {
 
-// Holds what the rank says at once; what is not there never comes, so that nothing is waited for.
+// Has all messages of the rank from the start. Missing messages never come, so reading does not wait.
 class Said : public launcher::Mailbox {
  public:
   void put(const std::string& key, const std::string& value) override { values_[key] = value; }
@@ -29,7 +29,7 @@ class Said : public launcher::Mailbox {
 
 }  // namespace
 
-// Parts between lines of "--": the offer, then the pieces. The first byte says whether they bear their seals.
+// Parts between lines of "--": the offer, then the pieces. The first byte decides whether they have their seals.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::Folder folder;
   if (size == 0) return 0;

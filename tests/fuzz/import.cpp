@@ -1,5 +1,5 @@
-// Other profilers' files of one or several ranks, into a database: a measurement whose rows agree with each other, or
-// refused in words with nothing left behind.
+// Files of other profilers, of one or several ranks, imported into a database: a measurement with consistent rows, or
+// an error message and an empty database.
 #include "analysis/import/load/import.hpp"
 
 #include <SQLiteCpp/Exception.h>
@@ -47,7 +47,7 @@ void check_imported(store::Database& database, const import::ImportResult& resul
 
 }  // namespace
 
-// Its first byte: 1 without raw events, 2 with the batch's size given. The files follow, at most four, with a byte 0x1e
+// The first byte: 1 without raw events, 2 with a given batch size. The files follow, at most four, with a byte 0x1e
 // between them.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::Folder folder;

@@ -1,4 +1,4 @@
-// PyTorch profiler's traces, plain or compressed: any bytes are read to the end, or refused in words.
+// PyTorch profiler's traces, plain or compressed: any bytes are read to the end, or give an error message.
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/json/trace_reader.hpp"
 #include "analysis/import/kineto/kineto_reader.hpp"

@@ -1,4 +1,4 @@
-// Nsight Systems exports as files: any bytes are read as far as they are sound, or refused in words.
+// Nsight Systems exports as files: any bytes are read as far as they are valid, or give an error message.
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/nsight_checks.hpp"
 

@@ -1,4 +1,4 @@
-// Reads an Nsight Systems export as the importer does, with what must hold of it.
+// Reads an Nsight Systems export like the importer, and checks the result.
 #pragma once
 
 #include <filesystem>

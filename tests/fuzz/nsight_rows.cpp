@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (fuzz::Bytes bytes(data, size); !bytes.empty();) {
     SQLite::Statement& insert = inserts[bytes.byte() % tables.size()];
     for (int rows = 1 + bytes.byte() % 16; rows > 0 && !bytes.empty(); --rows) {
-      insert.tryReset();  // which says again what was wrong with the last row
+      insert.tryReset();  // reports the error of the last row again
       insert.clearBindings();
       for (int at = 1; at <= insert.getBindParameterCount(); ++at) fuzz::bind(insert, at, bytes);
       const int code = insert.tryExecuteStep();

@@ -45,7 +45,7 @@ class AnyRaw : public import::RawSink {
   std::map<std::size_t, RawCount> ranks_;
 };
 
-// Concludes the rank's training.
+// Completes the rank's training.
 inline void conclude(import::RankTrace& rank) {
   const import::Training training = import::derive_training(rank, {});
   for (const ingest::StepFact& step : training.shard.steps)

@@ -1,4 +1,5 @@
-// Folders of ranks on another host, with any content: the runs are recorded, or refused with an error message of ddpprof.
+// Folders of ranks on another host, with any content: the runs are recorded, or refused with an error message of
+// ddpprof.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ bool is_a_ranks_file(std::string_view name) {
 
 }  // namespace
 
-// Parts that begin with a line "=== FILE", of attempt 0.
+// The files of attempt 0: each part begins with a line "=== FILE".
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::Folder folder;
   const std::filesystem::path runs = folder.path() / "runs", attempt = runs / "attempt-0";

@@ -1,5 +1,5 @@
-// Scenario files: any text is answered with problems that point into it, and a sound one is written and read back
-// alike.
+// Scenario files: any text gives problems with a position in it, or a valid scenario that is equal after writing and
+// reading.
 #include <algorithm>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 using namespace ddpprof;
 
-// Lines that begin with "#set " are given as overrides, too; to YAML they are comments.
+// Lines that begin with "#set " are also used as overrides. In YAML they are comments.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::text_of(data, size));
   std::vector<std::string> overrides;

@@ -1,4 +1,4 @@
-// Shards: any bytes are visited, ingested as a run's and imported as a foreign job's, or refused in words.
+// Shards: any bytes are visited, ingested as a run and imported as another job, or give an error message.
 #include <array>
 
 #include "analysis/import/recorded/recorded_process.hpp"

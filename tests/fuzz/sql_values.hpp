@@ -41,7 +41,7 @@ class Bytes {
   std::size_t left_;
 };
 
-// A byte says what the value is, its bytes follow.
+// One byte selects the kind of value; its bytes follow.
 inline void bind(SQLite::Statement& insert, int at, Bytes& bytes) {
   switch (const std::uint8_t kind = bytes.byte(); kind % 8) {
     case 0:

@@ -75,7 +75,7 @@ class Input {
   std::size_t left_;
 };
 
-// A byte says what is done, its numbers follow, highest byte first.
+// One byte selects the change; its numbers follow, highest byte first.
 void damage(std::string& bytes, const Sound& sound, Input& input) {
   const std::size_t kind = input.number(1) % 6;
   const auto page_at = [&] { return input.number(1) % sound.pages() * page_bytes; };
@@ -142,7 +142,7 @@ std::string journal(const Sound& sound, Input& input) {
   return text + records;
 }
 
-// The rows of all tables, as two readers see them; "" where the file is refused.
+// Returns the rows of all tables, read in two ways; "" if the file is refused.
 std::string answer(const std::filesystem::path& path) {
   const auto refuse = [&](const store::DatabaseError& error) {
     using enum store::ErrorKind;
@@ -166,8 +166,8 @@ std::string answer(const std::filesystem::path& path) {
 
 }  // namespace
 
-// The first byte: "j" a journal, "b" both a journal and damage, of which the next byte says how many, "e" damage beside
-// an empty journal, "s" damage under new seals, else damage alone.
+// The first byte: "j" a journal, "b" a journal and damage (the next byte is the number of damages), "e" damage and an
+// empty journal, "s" damage with new seals, otherwise only damage.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::Folder folder;
   static const Sound& sound = *new Sound(make_sound(folder));

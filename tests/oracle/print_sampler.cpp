@@ -1,4 +1,4 @@
-// Reads one JSON object a line (samples, replicas, rank, shuffle, drop_last, seed, epoch and, if drawn by weight,
+// Reads one JSON object per line (samples, replicas, rank, shuffle, drop_last, seed, epoch and, if drawn by weight,
 // weights), prints the rank's indices.
 #include <iostream>
 #include <nlohmann/json.hpp>

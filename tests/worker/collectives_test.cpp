@@ -31,7 +31,7 @@ void on_two_ranks(int gloo_threads, Body body) {
       GroupOptions options;
       options.gloo_threads = gloo_threads;
       auto gloo = make_gloo_backend(store, rank, 2, "127.0.0.1", options);
-      // Names differ so that the trace tells the ranks apart; in a run they are equal.
+      // Different names, so that the trace shows which rank an event belongs to. In a run the names are equal.
       auto backend = c10::make_intrusive<TracedBackend>(std::move(gloo), "rank" + std::to_string(rank), true);
       body(rank, *backend);
     });
@@ -76,8 +76,8 @@ std::vector<Collective> two_large_all_reduces(int gloo_threads) {
   return collectives_of_rank_0();
 }
 
-// With one worker thread the second all-reduce is launched at once but starts when the first is done: a start taken at
-// launch would fail here.
+// With one worker thread the second all-reduce is launched at once, but starts when the first is done. This test fails
+// if the start is taken at the launch.
 TEST(Collectives, StartIsTheWorkerThreadsOwn) {
   const auto seen = two_large_all_reduces(1);
   ASSERT_EQ(seen.size(), 2u);

@@ -1,4 +1,4 @@
-// Who shares a rank's processors: however the ranks were started and bound.
+// The ranks that share a rank's processors, for all kinds of start and binding.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -38,7 +38,7 @@ TEST(CoreSharing, APoolReachesAsFarAsRanksOverlap) {
   EXPECT_EQ(share_of(entries, 3).pool_cores, 2);
 }
 
-// Two pods of one machine: the entry names the machine and, under a quota, whose quota it is.
+// Two pods of one machine: the entry has the machine and, with a quota, the owner of the quota.
 TEST(CoreSharing, AQuotaOfItsOwnSharesNothing) {
   const std::vector<std::string> entries = {"boot cgroup:[1]/pod-a|0-7", "boot cgroup:[2]/pod-b|0-7",
                                             "boot cgroup:[1]/pod-a|0-7"};
@@ -49,7 +49,8 @@ TEST(CoreSharing, AQuotaOfItsOwnSharesNothing) {
 }
 
 TEST(CoreSharing, OtherHostsDoNotCount) {
-  const std::vector<std::string> entries = {"a 1|0-7", "b 2|0-7", "a 2|0-7", "a 1|0-7"};  // two machines called a
+  const std::vector<std::string> entries = {"a 1|0-7", "b 2|0-7", "a 2|0-7",
+                                            "a 1|0-7"};  // two machines with the name a
   EXPECT_EQ(share_of(entries, 0).sharing, 2);
   EXPECT_EQ(share_of(entries, 1).sharing, 1);
   EXPECT_EQ(share_of(entries, 2).sharing, 1);
@@ -68,7 +69,7 @@ TEST(CoreSharing, OverlapAndWhatCannotBeRead) {
 TEST(CoreSharing, ThisProcessSaysWhereItMayRun) {
   EXPECT_GE(share_of({core_entry()}, 0).host_cores, 1);
   EXPECT_EQ(share_of({core_entry(), core_entry()}, 1).sharing, 2);
-  // Whatever a container calls its host, the kernel has one id.
+  // Containers may have different host names; the kernel has one id.
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot_id;
   ASSERT_TRUE(std::getline(file, boot_id));

@@ -34,7 +34,7 @@ class DataParallel : public testing::TestWithParam<int> {
   }
 };
 
-// Same weights, same batch: the mean loss over the whole batch has the same gradient however the batch was split.
+// Same weights, same batch: the mean loss over the whole batch has the same gradient for every split of the batch.
 TEST_P(DataParallel, GradientsEqualOneProcessOnTheWholeBatch) {
   const auto root = make_network(mlp({64, 32, 10}), 1);
   const auto alone = clone_network(*root);
@@ -78,7 +78,7 @@ TEST_P(DataParallel, EveryCopyIsATimedRangeWithItsBytes) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, DataParallel, testing::Values(1, 2, 4));
 
-// A replica's range, push to pop on its own thread.
+// The range of a replica, from push to pop on its thread.
 struct Lane {
   std::int64_t begin, end, thread;
 };
@@ -99,7 +99,7 @@ TEST(DataParallelLanes, ReplicasRunAtTheSameTimeOnTheirOwnThreads) {
   annotate::initialize();
   const auto root = make_network(mlp({1024, 1024, 10}), 1);
   CpuDataParallel parallel(root, LossKind::cross_entropy, 2, 1, patience);
-  // Serial lanes never overlap; parallel ones may miss each other in a step on a crowded machine, but not in each.
+  // Serial lanes never overlap. On a busy machine parallel lanes may not overlap in one step, but they do in some step.
   for (const std::string name : {"replica_forward", "replica_backward"}) {
     bool overlapped = false;
     for (int step = 0; step < 100 && !overlapped; ++step) {
@@ -124,7 +124,7 @@ TEST(DataParallelBuffers, ReplicaZerosStatisticsGoBackToTheRoot) {
   CpuDataParallel parallel(root, LossKind::cross_entropy, 2, 1, patience);
   const auto inputs = torch::randn({8, 3, 32, 32});
   parallel.pass({{inputs}, torch::randint(10, {8}, torch::kLong)}, true, 1.0);
-  alone->forward({inputs.slice(0, 0, 4)});  // what replica 0 saw
+  alone->forward({inputs.slice(0, 0, 4)});  // the inputs of replica 0
   const auto got = root->named_buffers(), expected = alone->named_buffers();
   for (const auto& item : expected)
     EXPECT_TRUE(torch::allclose(got[item.key()].to(torch::kFloat), item.value().to(torch::kFloat), 1e-5, 1e-6))

@@ -88,9 +88,9 @@ TEST_F(DataFiles, DamagedIdxIsRefusedWithTheReason) {
   EXPECT_THAT(error_of(put("g", idx(labels_magic, {0}, "")), 1), HasSubstr("dimension 0 is 0"));
   EXPECT_THAT(error_of(put("h", idx(images_magic, {~0u, ~0u, ~0u}, "abc")), 3),
               HasSubstr("at most 68719476736 values"));
-  // The largest size that a header may claim costs no memory that the file does not fill.
+  // A header with the largest size does not cause a larger allocation than the file's own size.
   EXPECT_THAT(error_of(put("i", idx(images_magic, {1u << 16, 1u << 16, 16}, "abc")), 3), HasSubstr("holds 3 values"));
-  // A packed file that is cut short: enough bytes that some come out of it.
+  // A truncated gzip file, long enough that some bytes can be unpacked.
   std::string noise;
   for (std::uint64_t i = 0; i < 100'000; ++i) noise += static_cast<char>((i * 2654435761u) >> 13);
   const fs::path packed = put_packed("j.gz", idx(labels_magic, {100'000}, noise));
@@ -210,7 +210,7 @@ TEST(Data, AugmentedChannelsHaveMeanZeroAndDeviationOneWhereNothingIsCropped) {
   load.data.transform = scenario::Transform::augment;
   const Dataset data(load);
   Picks whole;
-  std::uint64_t still = 0;  // a stream that crops in the middle and flips nothing
+  std::uint64_t still = 0;  // a stream with a crop in the middle and no flip
   while (ImageTransform::crop_of(still).down != 4 || ImageTransform::crop_of(still).right != 4 ||
          ImageTransform::crop_of(still).flip)
     still += 256 + (std::uint64_t{1} << 32);

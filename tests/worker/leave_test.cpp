@@ -1,4 +1,4 @@
-// How the worker ends when a thread of a library lets an exception go: as where its own thread does.
+// An uncaught exception in a library's thread ends the worker like one in its own thread.
 #include "runner/worker/leave.hpp"
 
 #include <gtest/gtest.h>

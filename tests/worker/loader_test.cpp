@@ -1,4 +1,4 @@
-// The data loader: order, errors and end, with work that the tests can hold up.
+// The data loader: order, errors and end, with work that the tests can delay.
 #include "runner/worker/data/loader.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds patience{60'000};
 
 BatchSampler sampler() { return {{100, 1, 0, true, false, 1}, 8}; }
 
-// The batch is the indices.
+// Returns the indices as the batch.
 Dataset::Batch indices_of(const Picks& picks) { return {{}, torch::tensor(picks.indices, torch::kLong)}; }
 
 scenario::Workload augmented_images() {
@@ -52,7 +52,7 @@ TEST_P(Threads, BatchesAreThoseOfTheTrainingThread) {
 
 INSTANTIATE_TEST_SUITE_P(Loader, Threads, testing::Values(1, 2, 5));
 
-// The first batch is held until its thread's neighbours have made every other that there is room for.
+// The first batch is delayed until the other threads have made all other batches for which there is room.
 TEST(Loader, ASlowBatchIsWaitedForAndHoldsUpNoOther) {
   std::promise<void> others_are_done;
   const auto done = others_are_done.get_future().share();
@@ -83,7 +83,7 @@ TEST(Loader, NoMoreIsPreparedThanAskedFor) {
       },
       sampler(), {2, 2, patience});
   ASSERT_EQ(four.get_future().wait_for(patience), std::future_status::ready);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a loader without a limit would go on
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a loader without a limit would continue
   EXPECT_EQ(calls, 4);
   loader.next();
 }
@@ -124,7 +124,7 @@ TEST(Loader, EndsWhileItsThreadsAreBusyOrWaiting) {
         },
         sampler(), {4, 2, patience});
     for (std::int64_t i = 0; i < taken; ++i) loader.next();
-  }  // a hang here is the test's timeout
+  }  // if this hangs, the test times out
 }
 
 TEST(Loader, ALateBatchIsATimeoutAndAHungThreadHoldsUpNobody) {

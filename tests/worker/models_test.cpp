@@ -85,7 +85,7 @@ TEST(Models, EachLearnsItsOwnSyntheticData) {
   }
 }
 
-// Written here, as torch.jit.script would write it: a linear layer in a submodule, its weight also under another name,
+// The same module as torch.jit.script writes: a linear layer in a submodule, its weight also under another name,
 // and a buffer.
 std::string script_file(const std::string& name) {
   torch::jit::Module inner("Inner"), root("Root");
@@ -118,8 +118,8 @@ TEST(Script, SharesItsParametersWithTheModuleAndCopiesThemAll) {
     const torch::NoGradGuard no_grad;
     network->parameters().front().zero_();
   }
-  EXPECT_EQ(network->forward({input}).abs().sum().item<float>(), 0.0F);  // the module computes with what we hold
-  EXPECT_NE(copy->forward({input}).abs().sum().item<float>(), 0.0F);     // the copy is its own
+  EXPECT_EQ(network->forward({input}).abs().sum().item<float>(), 0.0F);  // the module uses the registered tensors
+  EXPECT_NE(copy->forward({input}).abs().sum().item<float>(), 0.0F);     // the copy has its own tensors
   network->forward({input}).sum().backward();
   EXPECT_TRUE(network->parameters().front().grad().defined());
 }

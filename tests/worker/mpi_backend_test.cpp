@@ -1,4 +1,4 @@
-// The ranks of a real MPI job, started by mpirun: each runs every test, and all of them at the same time.
+// The ranks of an MPI job, started by mpirun. All ranks run every test at the same time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ int number(const char* variable) {
   return text ? std::atoi(text) : -1;
 }
 
-// MPI is begun once a process, so all tests have one backend.
+// MPI starts once per process, so all tests use one backend.
 class Job : public testing::Environment {
  public:
   void SetUp() override {
@@ -57,7 +57,7 @@ int size() { return job().size; }
 const auto types = {at::kByte, at::kChar,     at::kShort, at::kInt,   at::kLong,
                     at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 
-// Whole numbers that every type holds, and their sums over the ranks as well.
+// Integers that every type can represent, and so can their sums over the ranks.
 at::Tensor values(std::int64_t count, int of_rank, at::ScalarType type) {
   return (torch::arange(count, at::kLong).remainder(5) + (of_rank + 1)).to(type);
 }
@@ -153,7 +153,7 @@ TEST(MpiBackend, BarrierWaitsForTheLast) {
   const auto begin = std::chrono::steady_clock::now();
   if (rank() == 0) std::this_thread::sleep_for(milliseconds(300));
   backend().barrier({})->wait();
-  // Rank 0 leaves the first barrier when the others do, but for what a busy machine adds.
+  // Rank 0 leaves the first barrier together with the others, except for delays of a busy machine.
   EXPECT_GT(std::chrono::steady_clock::now() - begin, milliseconds(100));
 }
 
@@ -178,7 +178,7 @@ TEST(MpiBackend, ManyAreInFlightAtOnceAndEachTellsWhenItIsDone) {
     const at::Tensor expected = sum_of_all(count, at::kFloat) + static_cast<float>(size() * static_cast<int>(i % 3));
     ASSERT_TRUE(torch::equal(sum, expected)) << i;
   }
-  while (told < 200) std::this_thread::yield();  // ctest's limit is this wait's
+  while (told < 200) std::this_thread::yield();  // ctest's timeout limits this wait
 }
 
 TEST(MpiBackend, TheFutureHoldsTheTensors) {
@@ -201,7 +201,7 @@ TEST(MpiBackend, WhatItCannotMoveIsRefusedByName) {
   c10d::BroadcastOptions options;
   options.rootRank = size();
   EXPECT_THAT(refusal([&] { backend().broadcast(sound, options); }), HasSubstr("from rank"));
-  // Nothing of that began: the ranks still agree on what comes next.
+  // None of these calls started: the ranks still agree on the next call.
   backend().allreduce(sound, {})->wait();
   EXPECT_EQ(sound.front()[0].item<float>(), static_cast<float>(size()));
 }
@@ -215,8 +215,8 @@ TEST(MpiBackend, IsOneAProcess) {
   }
 }
 
-// After it the ranks have no MPI job any more: the last one, and in a run of its own (--gtest_filter=MpiTimeout.*),
-// after which the process ends without MPI_Finalize, as a failed rank does.
+// After this test the ranks have left the MPI job. So it runs separately (--gtest_filter=MpiTimeout.*); then the
+// process ends without MPI_Finalize, like a failed rank.
 TEST(MpiTimeout, AnAllReduceThatOneRankDoesNotAskForFailsAndSaysSo) {
   const auto begin = std::chrono::steady_clock::now();
   const auto impatient = c10::make_intrusive<MpiBackend>(rank(), size(), milliseconds(2000), milliseconds(60'000));
@@ -234,7 +234,7 @@ TEST(MpiTimeout, AnAllReduceThatOneRankDoesNotAskForFailsAndSaysSo) {
     EXPECT_THAT(said, testing::AllOf(HasSubstr("all-reduce of 4096 bytes"), HasSubstr("within 2"), HasSubstr("s:")));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(60'000));
     EXPECT_TRUE(work->getFuture()->hasError());
-    // Nor does anything after it wait.
+    // Later calls do not wait either.
     EXPECT_ANY_THROW(impatient->allreduce(later, {})->wait());
     std::fprintf(stderr, "rank %d: %s\n", rank(), HasFailure() ? "FAILED" : "saw the timeout");
     std::fflush(nullptr);
@@ -243,8 +243,8 @@ TEST(MpiTimeout, AnAllReduceThatOneRankDoesNotAskForFailsAndSaysSo) {
   _exit(HasFailure() ? 1 : 0);
 }
 
-// In a separate run, too (--gtest_filter=MpiLeaving.*): rank 0 abandons its job without waiting. For the other ranks it is
-// a rank that does not leave.
+// In a separate run, too (--gtest_filter=MpiLeaving.*): rank 0 abandons its job without waiting. For the other ranks it
+// is a rank that does not leave.
 TEST(MpiLeaving, ARankThatDoesNotLeaveIsAFailureOfTheOthers) {
   const milliseconds timeout(rank() == 0 ? 120'000 : 2000);
   auto backend = c10::make_intrusive<MpiBackend>(rank(), size(), timeout, milliseconds(60'000));

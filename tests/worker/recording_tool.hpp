@@ -1,4 +1,4 @@
-// A small NVTX tool inside the test program: it keeps what the worker annotates, with thread and time.
+// A small NVTX tool inside the test program: it records the worker's annotations with thread and time.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,6 @@ struct Recorded {
   }
 };
 
-std::vector<Recorded> take_recorded();  // and forgets it
+std::vector<Recorded> take_recorded();  // also clears the list
 
 }  // namespace ddpprof::test

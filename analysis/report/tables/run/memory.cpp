@@ -41,7 +41,7 @@ void raise(std::optional<std::int64_t>& most, const std::optional<std::int64_t>&
   if (value) raise(most, *value);
 }
 
-Cell cell(const std::optional<std::int64_t>& bytes) { return bytes ? Cell(static_cast<double>(*bytes)) : Cell(); }
+Cell bytes_cell(const std::optional<std::int64_t>& bytes) { return bytes ? Cell(static_cast<double>(*bytes)) : Cell(); }
 
 }  // namespace
 
@@ -76,7 +76,8 @@ Table memory_table(const Source& source) {
     }
     if (!any) continue;
     Row row = configuration_cells(c);
-    row.insert(row.end(), {cell(most.root_held), cell(most.root_peak), cell(most.others_peak), cell(most.process)});
+    row.insert(row.end(), {bytes_cell(most.root_held), bytes_cell(most.root_peak), bytes_cell(most.others_peak),
+                           bytes_cell(most.process)});
     table.rows.push_back(std::move(row));
   }
   return table;
