@@ -78,7 +78,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"gui", "/nowhere/x.db"},
        "ddpprof gui: /nowhere/x.db: no such file (expected a trace database, as written by ddpprof run); correct the "
        "name, "
-       "or leave it out and open one in the window"},
+       "or omit it and open a file in the window"},
       {{"export", "DB", "--format", "crome", "--out", "x"}, "…did you mean 'chrome'?"},
       {{"export", "DB", "--format", "chrome"}, "ddpprof export: --out is required; see ddpprof export --help"},
       {{"predict", "DB", "--workers", "8,x"},
@@ -100,7 +100,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"worker", "x.yaml"}, "ddpprof worker: --out is required; see ddpprof worker --help"},
       {{"worker", "x.yaml", "--out", "x", "--strategy", "dpp"}, "…did you mean 'ddp'?"},
       {{"worker", "/nowhere/x.yaml", "--out", "x"}, "…/nowhere/x.yaml"},
-      {{"worker", "x.yaml", "--out", "x", "--replicas", "2"}, "…ddpprof worker: --replicas is DataParallel's"},
+      {{"worker", "x.yaml", "--out", "x", "--replicas", "2"}, "…ddpprof worker: --replicas needs --strategy dp"},
       {{"import", "/nowhere", "--out", "x.db"}, "…ddpprof import: /nowhere: no such file or folder"},
   };
   for (const Wrong& wrong : all) {

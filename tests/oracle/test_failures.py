@@ -77,7 +77,7 @@ class Failures(unittest.TestCase):
         five = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}
         for arguments, environment, expected in (
                 (["--strategy", "both"], {}, "--strategy"),
-                (["--strategy", "ddp", "--replicas", "2"], {}, "--replicas is DataParallel's"),
+                (["--strategy", "ddp", "--replicas", "2"], {}, "--replicas needs --strategy dp"),
                 (["--strategy", "dp", "--mode", "bench-comm"], {}, "bench-comm"),
                 ([], {"WORLD_SIZE": "2"}, "RANK, LOCAL_RANK, MASTER_ADDR, MASTER_PORT are not set"),
                 ([], {"WORLD_SIZE": "2", "RANK": "0"}, "LOCAL_RANK, MASTER_ADDR, MASTER_PORT are not set"),

@@ -125,8 +125,8 @@ class Foreign(StartedRanks):
             path.write_text(text.replace("  csv: \"\"", f"  csv: {outside}/tables").replace("  chrome: \"\"", f"  chrome: {outside}.json"))
             start = attempt / f"rank-{rank}.json"
             start.write_text(json.dumps(dict(json.loads(start.read_text()), scenario_file="../../../../etc/passwd")))
-        self.imported(code=0, expected=(f"output.csv: {outside}/tables of the ranks' scenario is not written to",
-                                        f"output.chrome: {outside}.json of the ranks' scenario is not written to"))
+        self.imported(code=0, expected=(f"output.csv: {outside}/tables of the ranks' scenario is not written",
+                                        f"output.chrome: {outside}.json of the ranks' scenario is not written"))
         self.assertEqual([path.name for path in self.path.iterdir() if path.name.startswith("outside")], [])
         self.assertEqual(self.query(self.database, "SELECT path FROM scenario"), [("passwd",)])
 
