@@ -67,12 +67,12 @@ void TimelineSource::start() {
         timeline::LoadHooks hooks;
         hooks.cancelled = cancelled;
         hooks.progress = [progress](double share) { progress->store(share); };
-        hooks.first = [self, turn, cancelled](Answer first) {
+        hooks.first = [self, reading_id, cancelled](Answer first) {
           if (cancelled() || QCoreApplication::instance() == nullptr) return;
           // The QPointer may be read on the interface thread only.
           QMetaObject::invokeMethod(
               QCoreApplication::instance(),
-              [self, turn, first = std::move(first)] {
+              [self, reading_id, first = std::move(first)] {
                 if (self.isNull() || self->reading_id_ != reading_id) return;
                 self->timeline_ = first;
                 emit self->changed();
