@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/metrics/scaling.hpp"
+
 namespace ddpprof::gui::whatif {
 
 std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configuration>& configurations,
