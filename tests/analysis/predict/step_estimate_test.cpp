@@ -33,15 +33,15 @@ bool at_once(const Predictor& predictor, std::int64_t workers, const WhatIf& cha
   EXPECT_EQ(all.size(), samples.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Terms one = ddp_terms(at, samples[i].parameters);
-    const double near = 1e-9 * one->step_s();
-    EXPECT_NEAR(all[i].compute_s, one->compute_s, near);
-    EXPECT_NEAR(all[i].exposed_s, one->exposed_s, near);
-    EXPECT_NEAR(all[i].skew_s, one->skew_s, near);
-    EXPECT_NEAR(all[i].other_s, one->other_s, near);
-    EXPECT_NEAR(all[i].input_s, one->input_s, near);
-    EXPECT_NEAR(all[i].communication_s, one->communication_s, near);
-    EXPECT_NEAR(all[i].latency_s, one->latency_s, near);
-    EXPECT_NEAR(all[i].bandwidth_s, one->bandwidth_s, near);
+    const double near = 1e-9 * one.step_s();
+    EXPECT_NEAR(all[i].compute_s, one.compute_s, near);
+    EXPECT_NEAR(all[i].exposed_s, one.exposed_s, near);
+    EXPECT_NEAR(all[i].skew_s, one.skew_s, near);
+    EXPECT_NEAR(all[i].other_s, one.other_s, near);
+    EXPECT_NEAR(all[i].input_s, one.input_s, near);
+    EXPECT_NEAR(all[i].communication_s, one.communication_s, near);
+    EXPECT_NEAR(all[i].latency_s, one.latency_s, near);
+    EXPECT_NEAR(all[i].bandwidth_s, one.bandwidth_s, near);
   }
   return true;
 }

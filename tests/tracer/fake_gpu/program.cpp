@@ -53,18 +53,19 @@ void profiler_request(std::uint8_t** buffer, std::size_t* size, std::size_t*) {
   *buffer = profilers_buffer, *size = sizeof profilers_buffer;
 }
 void profiler_complete(CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {}
+template <typename Function>
+Function* find(void* library, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
 bool profile_some_steps() {
   void* cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
   if (cupti == nullptr) return false;
-  const auto find = [&]<typename Function>(Function*, const char* name) {
-    return reinterpret_cast<Function*>(dlsym(cupti, name));
-  };
-  find(cuptiActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks")(profiler_request, profiler_complete);
-  find(cuptiActivityEnable, "cuptiActivityEnable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  find<decltype(cuptiActivityRegisterCallbacks)>(cupti, "cuptiActivityRegisterCallbacks")(profiler_request, profiler_complete);
+  find<decltype(cuptiActivityEnable)>(cupti, "cuptiActivityEnable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   for (int i = 100; i < 103; ++i) step(i, "");
-  find(cuptiActivityFlushAll, "cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  find(cuptiActivityDisable, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  find(cuptiActivityDisable, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_DRIVER);
+  find<decltype(cuptiActivityFlushAll)>(cupti, "cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  find<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  find<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_DRIVER);
   return true;
 }
 
