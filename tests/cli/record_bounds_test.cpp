@@ -69,7 +69,7 @@ class RecordBounds : public CommandLine {
 TEST_F(RecordBounds, WhatKeptNothingLeavesNothing) {
   const Outcome none = record({"--steps", "50-60"}, {job_, "3"});
   EXPECT_EQ(none.code, 0) << none.messages;
-  EXPECT_THAT(none.messages, HasSubstr("3 steps came: 0 to 2"));
+  EXPECT_THAT(none.messages, HasSubstr("3 steps occurred: 0 to 2"));
   EXPECT_FALSE(left(".recording")) << none.messages;
   EXPECT_THAT(none.messages, Not(HasSubstr(".recording")));
   const Outcome some = record({"--steps", "1-2"}, {job_, "3"});

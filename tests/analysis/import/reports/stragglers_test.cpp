@@ -81,7 +81,7 @@ TEST(ImportedStragglers, WithoutAlignedClocksTheLastIsNotKnown) {
   const Skew skew(2, 7'000'000);
   ASSERT_EQ(skew.imported.error, "");
   EXPECT_EQ(skew.cell("last_starters", 0, "last_rank"), Cell("not known"));
-  EXPECT_THAT(std::get<std::string>(skew.cell("last_starters", 0, "why")), testing::HasSubstr("of rank 1"));
+  EXPECT_THAT(std::get<std::string>(skew.cell("last_starters", 0, "why")), testing::HasSubstr("for rank 1"));
   EXPECT_EQ(skew.cell("skew", 1, "last_share"), Cell(1.0)) << "it waited least";
 }
 
