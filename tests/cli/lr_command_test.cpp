@@ -116,7 +116,7 @@ TEST_F(CommandLine, LrSaysHowLongTheTrainingTakes) {
 TEST_F(CommandLine, LrSaysWhatATargetNeedsWhereTheLossesAreTooFew) {
   const Outcome outcome = run_ddpprof({"lr", database_, "--workers", "8", "--target-loss", "1"});
   EXPECT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_THAT(outcome.out, HasSubstr("No time to a target"));
+  EXPECT_THAT(outcome.out, HasSubstr("Cannot give a time to a target"));
   EXPECT_THAT(outcome.out, HasSubstr("measure.steps"));
 }
 
@@ -308,7 +308,7 @@ TEST_F(OtherScenarios, AdaScaleWithoutANoiseScaleSaysWhatItLacks) {
 TEST_F(OtherScenarios, AFileOfBeforeTrainedByWholeEpochs) {
   const auto tables = of_both(with("before", "", "rule: linear, apply: true"));
   EXPECT_EQ(tables.at("learning_rate_rules")["rows"][2]["total_steps"], 4 * 79);
-  EXPECT_THAT(tables.at("training_time")["note"].get<std::string>(), HasSubstr("last batch counts as a whole one"));
+  EXPECT_THAT(tables.at("training_time")["note"].get<std::string>(), HasSubstr("last batch of an epoch counts as a full batch"));
   const auto now = of_both(with("now", "", "rule: linear, apply: true",
                                 "UPDATE measurement SET options = json_set(options, '$.batches_span_epochs', "
                                 "json('true'))"));

@@ -62,10 +62,10 @@ TEST_F(TokenFile, IsRefusedWhereItIsSomebodyElses) {
 }
 
 TEST_F(TokenFile, IsRefusedWhenItCanBeGuessedOrIsNoToken) {
-  EXPECT_THAT(error_of(write("")), HasSubstr("holds 0 bytes: expected 16 to 4096; make one with"));
-  EXPECT_THAT(error_of(write("123456789012345")), HasSubstr("holds 15 bytes"));
-  EXPECT_THAT(error_of(write(std::string(4097, 'x'))), HasSubstr("holds too many bytes"));
-  EXPECT_THAT(error_of(write(std::string(1 << 20, 'x'))), HasSubstr("holds too many bytes"));
+  EXPECT_THAT(error_of(write("")), HasSubstr("contains 0 bytes: expected 16 to 4096; make one with"));
+  EXPECT_THAT(error_of(write("123456789012345")), HasSubstr("contains 15 bytes"));
+  EXPECT_THAT(error_of(write(std::string(4097, 'x'))), HasSubstr("contains too many bytes"));
+  EXPECT_THAT(error_of(write(std::string(1 << 20, 'x'))), HasSubstr("contains too many bytes"));
   EXPECT_THAT(error_of(folder_ / "nowhere"), HasSubstr("cannot be opened: No such file"));
   EXPECT_THAT(error_of("/dev/null"), HasSubstr("is neither a file nor a pipe"));
   EXPECT_THAT(error_of(folder_ / "."), HasSubstr("is neither a file nor a pipe"));

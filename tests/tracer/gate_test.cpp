@@ -257,7 +257,7 @@ TEST_F(GateTest, AnUnusablePageIsReportedAndEverythingIsKept) {
   {
     PageOfBounds page(folder_.path());
     page->version = 2;
-    refused("version 2");
+    refused("version is 2");
   }
   {
     PageOfBounds page(folder_.path());

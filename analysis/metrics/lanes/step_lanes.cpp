@@ -236,8 +236,7 @@ std::string note_of(const Recorded& step) {
   if (!step.kernels.empty()) return host + "kernels have their own lanes.";
   return host + "this rank's kernels were not kept (set output.raw: all)" +
          (step.collectives.empty() ? "."
-                                   : ", so that what of its communication is overlapped and what exposed is not known "
-                                     "here.");
+                                   : ". Overlapped and exposed communication of this rank are unknown.");
 }
 
 }  // namespace

@@ -132,8 +132,8 @@ TEST(BatchFit, ImpossibleMeasurementsAreRefusedWithAReason) {
   const BatchFit less = fit_batches({{1, 32, 0.1, 0.01, 1}, {1, 64, 0.07, 0.01, 1}});
   EXPECT_FALSE(less.usable);
   EXPECT_EQ(less.status,
-            "not usable: forward and backward took 100 ms with a batch of 32 and 70 ms with 64 at N = 1: more samples "
-            "cannot take less");
+            "not usable: forward and backward took 100 ms with a batch of 32 and 70 ms with 64 at N = 1: a larger "
+            "batch cannot take less time");
   const BatchFit more = fit_batches({{2, 32, 0.1, 0.01, 2}, {2, 64, 0.6, 0.01, 2}});
   EXPECT_FALSE(more.usable);
   EXPECT_THAT(more.status, HasSubstr("and 600 ms with 64 at N = 2: the time grew faster than the square of the batch"));

@@ -147,7 +147,7 @@ TEST(MeasuredCurve, IsNamedInNotes) {
   log.beta_s_per_byte /= 4.0;
   log.alpha_s /= 4.0;
   const std::vector<Note> notes = predict_all(database.get(), options_with({curve_of(log, 16)})).notes;
-  for (const char* text : {"as measured with 16 ranks, 1 KiB to 64 MiB", "it may be of other machines",
+  for (const char* text : {"as measured with 16 ranks, 1 KiB to 64 MiB", "the log may be from other machines",
                            "has no times of DataParallel's copies"})
     EXPECT_THAT(notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr(text))));
 }

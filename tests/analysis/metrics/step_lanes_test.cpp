@@ -185,7 +185,7 @@ TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
   kernel(1, 70, 80);
   const StepLanes lanes = metrics::measured_lanes(run_.database, id, 0);
   expect_whole(lanes);
-  EXPECT_NE(lanes.note.find("host's"), std::string::npos);
+  EXPECT_NE(lanes.note.find("the host thread"), std::string::npos);
   const auto lane = [&](const std::string& name) {
     const auto found =
         std::find_if(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& one) { return one.name == name; });
@@ -213,7 +213,7 @@ TEST_F(StepLanesTest, OfAGpuWhoseKernelsWereNotKeptLeaveCommunicationUnsplit) {
   EXPECT_EQ(text(lanes.lanes.back()), "all-reduce of bucket 0, in flight (other) 30-60; ");
   EXPECT_EQ(lanes.lanes.back().segments[0].bytes, 4096);
   EXPECT_EQ(text(lanes.lanes[0]), "other (other) 0-10; backward (backward) 10-40; other (other) 40-100; ");
-  EXPECT_NE(lanes.note.find("overlapped and what exposed is not known here"), std::string::npos) << lanes.note;
+  EXPECT_NE(lanes.note.find("Overlapped and exposed communication of this rank are unknown"), std::string::npos) << lanes.note;
 }
 
 TEST_F(StepLanesTest, ACollectiveThatNeverEndedIsWaitedForUntilBackwardEnds) {

@@ -254,7 +254,7 @@ TEST_F(CompareKernels, ImportsAreComparedWhateverTheirModelsAreCalled) {
 TEST_F(CompareKernels, ImportsOfAnotherBatchAreNotCompared) {
   EXPECT_TRUE(kernels({.kernels = {{}}, .batch = 32}, {.kernels = {{}}, .batch = 64}).empty());
   EXPECT_THAT(row(report_, "compare_answer", {{"verdict", "cannot tell"}})["what"],
-              testing::StartsWith("No import of one file is like one of the other"));
+              testing::StartsWith("Cannot compare: no import of one file matches an import of the other"));
 }
 
 TEST_F(CompareKernels, ABatchThatOneFileDoesNotSayIsNoHindranceAndSaid) {
@@ -278,7 +278,7 @@ TEST_F(CompareKernels, TracesWithoutStepsAreComparedAsAWhole) {
   EXPECT_EQ(all[0]["per"], "trace");
   EXPECT_EQ(all[0]["verdict"], "cannot tell");
   EXPECT_DOUBLE_EQ(all[0]["a_s"], 0.050);
-  EXPECT_THAT(all[0]["why"], testing::HasSubstr("no step was found in either"));
+  EXPECT_THAT(all[0]["why"], testing::HasSubstr("neither has steps"));
 }
 
 TEST_F(CompareKernels, AnErrorNamesTheFileItIsIn) {

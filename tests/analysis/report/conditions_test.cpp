@@ -161,7 +161,7 @@ TEST_F(ConditionsTest, WarmupAmongTheMeasuredStepsIsNamed) {
   measure(100, [](std::int64_t i) { return steady(i) + (i < 15 ? 40.0 : 0.0); });
   auto said = notices();
   EXPECT_EQ(said["warmup_too_short"].first, "The first 15 of 100 measured steps took 40 % longer than the rest.");
-  EXPECT_THAT(said["warmup_too_short"].second, HasSubstr("measure.warmup_steps: auto"));
+  EXPECT_THAT(said["warmup_too_short"].second, HasSubstr("Increase measure.warmup_steps, or set it to auto"));
   EXPECT_EQ(said.count("drift"), 0u);  // one finding, one notice
   EXPECT_EQ(rows("conditions", "stability").at(0)["unsettled_steps"], 15);
 }

@@ -153,7 +153,7 @@ TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
   const Table table = gradient_noise_table(all);
   EXPECT_EQ(cell(table, 0, "noise_scale_samples"), Cell());
   EXPECT_THAT(std::get<std::string>(cell(table, 0, "note")),
-              testing::AllOf(HasSubstr("8 steps are too few"), HasSubstr("2 steps left out")));
+              testing::AllOf(HasSubstr("8 steps are too few"), HasSubstr("2 steps are left out")));
   EXPECT_FALSE(metrics::concluding_band(all, 16));
 }
 

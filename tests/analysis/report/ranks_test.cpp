@@ -180,7 +180,7 @@ TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
   const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, id));
   EXPECT_LT(findings.ranks[1].last_p, 0.01);
   EXPECT_FALSE(findings.ranks[1].named());
-  EXPECT_NE(findings.summary.find("the others lose only"), std::string::npos) << findings.summary;
+  EXPECT_NE(findings.summary.find("this costs the other ranks only"), std::string::npos) << findings.summary;
 }
 
 // Steps that vary by a factor of two, equally on all four ranks. Rank 3 takes the share `longer` more, and each rank
@@ -308,7 +308,7 @@ TEST_F(Ranks, SaysWhenAStepStandsOutAndWhatGrew) {
 
 TEST_F(Ranks, OneProcessHasNobodyToCompareWith) {
   run_.fill();
-  EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 1)).summary.find("One rank"), std::string::npos);
+  EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 1)).summary.find("There is only one rank"), std::string::npos);
   EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 3)).summary.find("DataParallel is one process"),
             std::string::npos);
   EXPECT_THROW(metrics::read_ranks(run_.database, 99), std::invalid_argument);

@@ -105,7 +105,7 @@ TEST_F(ReportTest, StrongEfficiencyPairsEqualGlobalBatches) {
 }
 
 TEST_F(ReportTest, OverlapStatesItsRule) {
-  EXPECT_THAT(table("overlap", "overlap")["note"], testing::HasSubstr("intersection: communication ∩ compute"));
+  EXPECT_THAT(table("overlap", "overlap")["note"], testing::HasSubstr("overlapped = communication ∩ compute"));
   EXPECT_DOUBLE_EQ(row("overlap", "overlap", ddp2)["overlapped_share"], 20.0 / 50.0);
 }
 
@@ -168,7 +168,7 @@ TEST_F(ReportTest, KneeStartsAtTwoWorkers) {
 TEST_F(ReportTest, PredictionsNameTheirConfidenceAndExplainTheirBound) {
   const auto text = rendered("predictions", Format::table);
   EXPECT_THAT(text, testing::HasSubstr("90 %"));
-  EXPECT_THAT(text, testing::HasSubstr("bandwidth: what all-reduces take"));
+  EXPECT_THAT(text, testing::HasSubstr("bandwidth: the part of all-reduces"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("latency: ")));  // only terms that occur
 }
 

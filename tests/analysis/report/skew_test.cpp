@@ -217,8 +217,8 @@ TEST_F(Skew, WhereNobodyIsNamedItSaysWhy) {
 TEST_F(Skew, WithoutStepsItSaysHowStepsAreMarkedWhateverWasImported) {
   EXPECT_THAT(table("skew").empty, testing::AllOf(testing::HasSubstr("ddpprof run"), testing::HasSubstr("prof.step()"),
                                                   testing::HasSubstr("NVTX")));
-  EXPECT_THAT(table("stragglers").empty, testing::HasSubstr("import a trace of each rank"));
-  EXPECT_THAT(table("last_starters").empty, testing::HasSubstr("those of all ranks"));
+  EXPECT_THAT(table("stragglers").empty, testing::HasSubstr("Import a trace of each rank"));
+  EXPECT_THAT(table("last_starters").empty, testing::HasSubstr("import the traces of all ranks"));
 }
 
 // From the head of synthetic_run.hpp: steps of both ranks start together, then rank 0 starts 10, 5 and 5 ms later. Rank

@@ -58,7 +58,7 @@ TEST(TargetCost, FollowsTheNoiseScaleAndTheStep) {
   EXPECT_NEAR(value(table, 1, "steps_high"), 25.0 * (phi + 400.0) / (phi + 100.0), 1e-9);
   EXPECT_NEAR(value(table, 1, "time_low_s"), 0.9 * 72.0 * value(table, 1, "steps_low"), 1e-6);
   EXPECT_THAT(table.note, HasSubstr("whole nodes of 8"));
-  EXPECT_THAT(table.note, HasSubstr("for time, ddp: N = 4"));
+  EXPECT_THAT(table.note, HasSubstr("Lowest time, ddp: N = 4"));
 }
 
 TEST(TargetCost, WithoutAPriceHasNoCostAndAWorkerIsAGpu) {
@@ -67,7 +67,7 @@ TEST(TargetCost, WithoutAPriceHasNoCostAndAWorkerIsAGpu) {
   EXPECT_NEAR(value(table, 0, "steps"), 10.0, 1e-12);
   EXPECT_NEAR(value(table, 0, "gpu_hours"), 0.1, 1e-12);
   EXPECT_EQ(table.rows[0].back(), Cell());
-  EXPECT_THAT(table.note, HasSubstr("for money: N = 1."));
+  EXPECT_THAT(table.note, HasSubstr("lowest cost: N = 1."));
 }
 
 TEST(TargetCost, WithoutAPredictedStepSaysWhatToDo) {

@@ -194,7 +194,7 @@ TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
   const Table table = time_to_target_table(options_of(), losses, questions, 5.0);
   EXPECT_EQ(words(table.rows.at(2)[basis]), "bounds from N = 1") << "N = 2 is nearer, but it started at the target";
   EXPECT_EQ(whole(table.rows.at(2)[steps_low]), 10);
-  EXPECT_NE(table.note.find("a noisy loss crosses the target earlier"), std::string::npos) << table.note;
+  EXPECT_NE(table.note.find("a noisy loss may reach the target earlier"), std::string::npos) << table.note;
   const Table none = time_to_target_table(options_of(), losses, questions, 7.5);
   EXPECT_EQ(words(none.rows.at(2)[basis]), "not known");
   EXPECT_EQ(none.rows.at(2)[steps_low], Cell());
@@ -258,13 +258,13 @@ TEST(TimeToTargetTable, InventsNothing) {
   const std::vector<TrainingTime> questions = {asked("ddp", 8, 0.0)};
   const Table far = time_to_target_table(options_of(), losses, questions, -3.0);
   EXPECT_EQ(far.rows[0][steps_low], Cell());
-  EXPECT_TRUE(words(far.rows[0][note]).starts_with("not reached: 0 of 1 repeats did")) << words(far.rows[0][note]);
+  EXPECT_TRUE(words(far.rows[0][note]).starts_with("not reached by all repeats: 0 of 1 did")) << words(far.rows[0][note]);
   EXPECT_EQ(words(far.rows[1][basis]), "not known");
   const Table untimed = time_to_target_table(options_of(), losses, questions, {});
   EXPECT_EQ(untimed.rows[1][low_s], Cell()) << "no predicted step";
   EXPECT_NE(untimed.rows[1][steps_low], Cell());
   const Table trivial = time_to_target_table(options_of(), losses, {}, 7.5);
-  EXPECT_NE(words(trivial.rows[0][note]).find("not below where the loss began"), std::string::npos);
+  EXPECT_NE(words(trivial.rows[0][note]).find("not below the initial loss"), std::string::npos);
   const Table none = time_to_target_table(options_of(), {}, questions, 5.0);
   EXPECT_TRUE(none.rows.empty());
   EXPECT_NE(none.empty.find("measure.steps"), std::string::npos);

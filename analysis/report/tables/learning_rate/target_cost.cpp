@@ -71,7 +71,7 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
                                  : std::string("one GPU (or one CPU process) per worker"));
   for (const auto& [strategy, all] : machines) {
     table.note += fmt::format(" Lowest time, {}: {}", strategy, best_text(*best_workers(target, all, Aim::time)));
-    table.note += fmt::format(", for money: {}.", best_text(*best_workers(target, all, Aim::money)));
+    table.note += fmt::format("; lowest cost: {}.", best_text(*best_workers(target, all, Aim::money)));
   }
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
