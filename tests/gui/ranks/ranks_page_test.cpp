@@ -54,7 +54,7 @@ TEST_F(RanksPageTest, ShowsWhatToDoWithoutAFile) {
 
 TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
   open();
-  EXPECT_TRUE(summary().startsWith("Rank 3 (node) makes the others wait")) << summary().toStdString();
+  EXPECT_TRUE(summary().startsWith("Rank 3 (node) makes the other ranks wait")) << summary().toStdString();
   EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "ddp N=4");
   EXPECT_EQ(strip().strip().steps.size(), 12U);
   EXPECT_FALSE(selection_.measurement()) << "showing the page selects no measurement";
@@ -108,7 +108,7 @@ TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsIgnored) {
   selection_.set_range(TimeRange{dp, 0, 250 * test::ms});
   wait();
   EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "dp N=2");
-  EXPECT_EQ(range_text(), "Only the 1 measured step(s) whose middle lies in the selected 250 ms");
+  EXPECT_EQ(range_text(), "Only the 1 measured step(s) with their middle in the selected 250 ms");
   EXPECT_EQ(strip().strip().steps, std::vector<std::int64_t>{0});
   selection_.set_measurement(file_.ddp);
   wait();

@@ -325,7 +325,7 @@ TEST(Sentences, AnswerTheQuestion) {
   const fit::Prediction& row = shot.answer->prediction;
   EXPECT_THAT(text("Efficiency now"), testing::StartsWith(figure_text(row.efficiency, Quantity::efficiency)));
   EXPECT_THAT(text("Step now"), testing::StartsWith(figure_text(row.step_s, Quantity::step)));
-  EXPECT_THAT(text("Binds now"), testing::StartsWith(row.bound + " ("));
+  EXPECT_THAT(text("Binding term now"), testing::StartsWith(row.bound + " ("));
   EXPECT_THAT(text("What-if gain"), testing::StartsWith(figure_text(shot.answer->what_if->speedup, Quantity::speedup)));
   // N = 64, measured up to 4: this warning comes first.
   EXPECT_TRUE(said.front().warning);

@@ -70,7 +70,7 @@ TEST_F(StrategiesPageTest, StartsWithTheLargestNThatBothWereMeasuredAt) {
   EXPECT_EQ(named<QLabel>("Recommendation").text().toStdString(), recommendation(*page_.shown()));
   const QComboBox& box = named<QComboBox>("N that were measured");
   EXPECT_EQ(box.currentData().toInt(), 2);
-  EXPECT_EQ(box.itemText(2), "4 (DDP alone)");
+  EXPECT_EQ(box.itemText(2), "4 (only DDP)");
 }
 
 TEST_F(StrategiesPageTest, AnyNIsSimulatedAndMarkedAsSuch) {
