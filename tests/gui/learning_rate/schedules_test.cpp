@@ -84,7 +84,7 @@ TEST(ScheduleCurves, IncludeTheScenariosRuleAndOnlyRulesWithARate) {
   const auto adam = schedule_curves(inputs, ScheduleAxis::steps);
   ASSERT_EQ(adam.size(), 2U);
   EXPECT_EQ(adam[1].rule, learning_rate::Rule::none) << "32 (1 - 0.9) is above 1: no square root";
-  EXPECT_NE(answer_text(inputs).find("Square root: no rate"), std::string::npos);
+  EXPECT_NE(answer_text(inputs).find("Square-root rule: no rate"), std::string::npos);
 }
 
 TEST(RateTables, EqualTheCommandLineForTheListAndTheChosenN) {
@@ -229,7 +229,7 @@ TEST(ParseWorkers, ReadsAListOrReportsTheError) {
   for (const char* bad : {"", " ", "8,x", "0", "-4", "8.5", "1000001", "99999999999999999999"}) {
     why.clear();
     EXPECT_FALSE(parse_workers(bad, why)) << bad;
-    EXPECT_NE(why.find("expected"), std::string::npos) << bad;
+    EXPECT_NE(why.find("Expected"), std::string::npos) << bad;
   }
   parse_workers("8, x9, 3", why);
   EXPECT_TRUE(why.starts_with("“x9”")) << why;

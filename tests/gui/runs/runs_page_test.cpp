@@ -97,7 +97,7 @@ class RunsPageTest : public testing::Test {
 
 TEST_F(RunsPageTest, AnErrorIsListedAtItsLineUntilItIsCorrected) {
   type_sound();
-  EXPECT_TRUE(page_->scenario().status().contains("sound"));
+  EXPECT_TRUE(page_->scenario().status().contains("valid"));
   editor().go_to(6, 24);  // after "  batch_per_worker: 8"
   QTest::keyClicks(&editor(), "x");
   ASSERT_TRUE(checked());
