@@ -79,7 +79,7 @@ DeviceMemory Strategies::memory(const std::string& strategy, std::int64_t worker
   }
   if (nearest == nullptr) {
     if (strategy == "dp") return data_parallel_memory(workers);
-    return {{}, {}, false, some ? "this file has no memory of " + strategy + ". Measure again" : "not measured"};
+    return {{}, {}, false, some ? "the memory of " + strategy + " was not recorded. Measure again" : "not measured"};
   }
   DeviceMemory out{nearest->device_0_bytes, nearest->others_bytes, nearest->workers == workers, ""};
   if (out.measured) {

@@ -74,7 +74,7 @@ void OpenPanel::refresh() {
     if (path == before) recent_->setCurrentItem(item);
   }
   if (recent_->count() == 0) {
-    auto* none = new QListWidgetItem(tr("No recent database. Open one, or run a scenario."), recent_);
+    auto* none = new QListWidgetItem(tr("No recent database"), recent_);
     none->setFlags(Qt::NoItemFlags);
   }
   update_buttons();

@@ -97,7 +97,7 @@ TEST_F(LearningRatePageTest, EveryEditIsInTheNextAnswerAndResetTakesItBack) {
   page_.findChild<QDoubleSpinBox*>("base_lr")->setValue(0.1);
   EXPECT_TRUE(label("answer").contains("Linear rule: 0.8")) << label("answer").toStdString();
   box("batch").setValue(64);
-  EXPECT_TRUE(label("answer").contains("global batch is 512 samples"));
+  EXPECT_TRUE(label("answer").contains("the global batch is 512 samples"));
   box("epochs").setValue(2);
   EXPECT_TRUE(label("limits").contains("the target rate is never reached")) << label("limits").toStdString();
   QTest::mouseClick(page_.findChild<QPushButton*>(), Qt::LeftButton);
@@ -137,7 +137,8 @@ TEST_F(LearningRatePageTest, TheGlobalBatchStaysWithinTheIntegerLimit) {
   EXPECT_EQ(box("batch").value(), 100'000'000);
   EXPECT_EQ(box("accumulation").value(), 90);
   box("workers").setValue(1'000'000);
-  EXPECT_TRUE(label("answer").contains("global batch is 9000000000000000 samples")) << label("answer").toStdString();
+  EXPECT_TRUE(label("answer").contains("the global batch is 9000000000000000 samples"))
+      << label("answer").toStdString();
   QTest::mouseClick(page_.findChild<QPushButton*>(), Qt::LeftButton);
   EXPECT_EQ(box("batch").value(), 32);
   EXPECT_EQ(box("accumulation").maximum(), 100'000);
