@@ -47,7 +47,7 @@ Workload read_work_totals(SQLite::Database&, const Configuration&);
 
 using KindAndName = std::pair<std::string, std::string>;
 std::set<KindAndName> names_of_many_shapes(const Workload&);
-// Combines all shapes of each of these names into `various_shapes`.
+// Replaces the shapes of every given name by one entry, `various_shapes`.
 void merge_shapes(Workload&, const std::set<KindAndName>&);
 
 }  // namespace ddpprof::metrics

@@ -130,7 +130,7 @@ Drift drift_of(const MeasuredJob& job, const Calibrations& calibrations, const M
     drift.doublings = doublings_beyond(job.largest_measured());
     return drift;
   }
-  // The drift starts at the measured N with the nearest ranks per machine, and of these at the largest N.
+  // The drift starts at the measured N with the nearest number of ranks per machine. Ties go to the largest N.
   std::size_t index = 0;
   const auto apart = [&](const Calibration& one) {
     return std::abs(

@@ -148,7 +148,7 @@ TEST_F(ResumeCommand, RefusesWhatWasImported) {
   expect_refused({}, "ddp-n1-r0 was imported: its ranks were started by torchrun");
 }
 
-// The worker is a stub, so nothing is measured. The test checks the messages before that.
+// The worker program of SetUp only answers --about. So no rank trains, and the test checks the messages before that.
 TEST_F(ResumeCommand, GoesOnOnAnotherHostOfTheSameKindAndSaysSo) {
   make_database(measured());
   {
@@ -167,7 +167,7 @@ TEST_F(ResumeCommand, GoesOnOnAnotherHostOfTheSameKindAndSaysSo) {
 TEST_F(ResumeCommand, ARunKeepsTheModelOfItsProcessor) {
   const auto here = host::read_cpu(host::Host()).model;
   if (!here) GTEST_SKIP() << here.why;
-  EXPECT_NE(run().code, 0) << "the worker is a stub";
+  EXPECT_NE(run().code, 0) << "the worker program of SetUp does not train";
   store::Database database = store::Database::open_read(folder_ / "run.db");
   const std::string versions = database.sql().execAndGet("SELECT versions FROM measurement").getString();
   EXPECT_EQ(nlohmann::json::parse(versions).value("processor", ""), *here) << versions;

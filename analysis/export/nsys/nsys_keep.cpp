@@ -15,7 +15,7 @@
 namespace ddpprof::export_ {
 namespace {
 
-// Rows of these tables are in Nsight's tables.
+// Tables whose rows the export writes into tables of Nsight Systems.
 constexpr std::array<std::string_view, 5> in_nsight_tables{"string", "range", "kernel", "memcpy", "api_call"};
 
 bool has(const store::Table& table, std::string_view column) {

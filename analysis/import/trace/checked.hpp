@@ -10,7 +10,7 @@
 namespace ddpprof::import {
 
 // Later times (from the year 2112 on, as nanoseconds since 1970) and spans of more than two years are treated as
-// damage. So differences of times, and differences of these differences, fit 64 bits.
+// damage. So the difference of two times, and the difference of two such differences, fit 64 bits.
 inline constexpr std::int64_t latest_ns = std::int64_t{9} << 59;
 inline constexpr std::int64_t earliest_ns = -(std::int64_t{1} << 56);
 inline constexpr std::int64_t longest_ns = std::int64_t{1} << 56;

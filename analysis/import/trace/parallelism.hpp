@@ -25,12 +25,12 @@ struct Recognised {
   std::string unsure{};  // for `data`: the kind it could be instead if unrecorded sizes were large; empty: no doubt
 };
 
-// Returns `data` unless there is evidence of another kind. Each of these must occur at least once a step:
+// Returns `data` unless there is evidence of another kind. The evidence is one of the following, at least once per step:
 // - annotations of a wrapper;
 // - reduce-scatters in forward;
 // - all-gathers and reduce-scatters;
 // - all-gathers or broadcasts after backward with at least 0.4 of the gradients' bytes;
-// - sends and receives in backward, or in forward with at least a thousandth of those bytes;
+// - sends and receives in backward, or in forward with at least 0.001 of the gradients' bytes;
 // - all-to-alls;
 // - all-reduces in forward with at least a tenth of the bytes of backward;
 // - gradients reduced within groups smaller than the world, or several computing devices without any reduced gradients.

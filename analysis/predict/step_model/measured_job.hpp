@@ -30,7 +30,7 @@ class MeasuredJob {
   Machine machine_for(std::int64_t workers) const;
   // Returns the profile measured on this machine, or nullptr.
   const StepProfile* measured_on(const Machine&) const;
-  // Returns the profile with the nearest number of ranks per host, and of these the one with the nearest N.
+  // Returns the profile with the nearest number of ranks per host. Ties go to the nearest N.
   const StepProfile& nearest(const Machine&) const;
 
  private:
