@@ -116,7 +116,7 @@ Arguments read_arguments(int argc, char** argv) {
   } else if (without_ddp && (context.environment.world_size != 1 || context.mode == Mode::bench_comm)) {
     throw UsageError("--without-ddp is one process that trains: expected no WORLD_SIZE over 1 and --mode train");
   } else if (replicas > 1) {
-    throw UsageError("--replicas is DataParallel's: expected --strategy dp, or WORLD_SIZE for DDP");
+    throw UsageError("--replicas needs --strategy dp (DataParallel); the number of DDP ranks is WORLD_SIZE");
   }
   return arguments;
 }
