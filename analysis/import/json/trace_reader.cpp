@@ -10,7 +10,7 @@
 namespace ddpprof::import {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{1} << 20;
+constexpr std::size_t read_bytes = std::size_t{1} << 20;
 
 // Reports `"key": value` to the visitor, with the key as written.
 void visit_member(std::string_view text, std::uint64_t offset, TraceVisitor& visitor) {
@@ -33,11 +33,11 @@ TraceTally read_trace(const ReadBytes& read, TraceVisitor& visitor) {
   Framer framer;
   EventParser parser;
   Event event;
-  std::vector<char> buffer(2 * block_bytes + event_padding_bytes);
+  std::vector<char> buffer(2 * read_bytes + event_padding_bytes);
   std::size_t held = 0;      // text bytes in the buffer
   std::uint64_t origin = 0;  // offset of the buffer in the text
   for (bool last = false; !last;) {
-    if (buffer.size() - event_padding_bytes - held < block_bytes) buffer.resize(2 * buffer.size());
+    if (buffer.size() - event_padding_bytes - held < read_bytes) buffer.resize(2 * buffer.size());
     const std::size_t got = read(std::span(buffer).subspan(held, buffer.size() - event_padding_bytes - held));
     last = got == 0;
     held += got;

@@ -10,8 +10,6 @@
 namespace ddpprof::import {
 namespace {
 
-using Work = Launch::Work;
-
 constexpr std::size_t least_backwards = 3;
 constexpr std::int64_t least_share = 10;  // autograd's thread launches at least a tenth of the main thread's launches
 constexpr std::size_t least_launches_a_run = 3;  // threads that alternate at every launch do not mark phases
@@ -26,10 +24,10 @@ std::optional<Threads> find_threads(const std::vector<Launch>& launches, std::in
   };
   std::map<std::int64_t, Count> counts;
   for (const Launch& launch : launches)
-    if (launch.work != Work::upload) {
+    if (launch.work != Launch::Work::upload) {
       Count& own = counts[launch.thread];
       ++own.all;
-      own.collectives += launch.work == Work::collective ? 1 : 0;
+      own.collectives += launch.work == Launch::Work::collective ? 1 : 0;
     }
   // Returns the thread with the largest count, except `other`; -1 if all counts are 0.
   const auto most = [&](std::int64_t other, auto count_of) {
@@ -74,12 +72,12 @@ std::vector<Turn> turns_of(const std::vector<Launch>& launches, const Threads& t
       Turn& turn = turns.back();
       turn.backward.end_ns = std::max(turn.backward.end_ns, launch.time.end_ns);
       ++turn.launches;
-      turn.collectives = turn.collectives || launch.work == Work::collective;
+      turn.collectives = turn.collectives || launch.work == Launch::Work::collective;
     } else if (launch.thread == threads.main) {
       in_backward = false;
       if (turns.empty()) continue;
-      if (launch.work == Work::optimizer) turns.back().optimizer_end_ns = launch.time.end_ns;
-      if (launch.work == Work::upload && !turns.back().upload_ns) turns.back().upload_ns = launch.time.start_ns;
+      if (launch.work == Launch::Work::optimizer) turns.back().optimizer_end_ns = launch.time.end_ns;
+      if (launch.work == Launch::Work::upload && !turns.back().upload_ns) turns.back().upload_ns = launch.time.start_ns;
     }
   }
   return turns;
