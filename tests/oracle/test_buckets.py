@@ -1,6 +1,7 @@
 """Bucket lists and the Logger's times: Python's own DDP as the judge."""
 
 import os
+import statistics
 import tempfile
 import unittest
 
@@ -66,20 +67,20 @@ class Buckets(unittest.TestCase):
                     self.assertEqual(len(dump["first_buckets"]), 1)
 
     def test_first_launch_to_last_wait_is_the_loggers_total(self):
-        """In at least three of the first ten iterations both agree within 5 % or 0.3 ms.
+        """Medians over the first ten iterations agree within 5 % or 0.3 ms.
 
         The Logger's interval begins when the first bucket is ready (before it is launched) and ends after the copy
-        back; ours begins at the launch and ends when backward returns. Between those points lie microseconds, in which
-        the scheduler of a busy machine may stop the process. A wrong interval would differ in every iteration.
+        back; ours begins at the launch and ends when backward returns. Between those points lie microseconds, and a
+        scheduler that may interrupt either: hence a median and a tolerance.
         """
         results, _ = self.run_worker("ddp: {bucket_cap_mb: 4}", 2)
         for result in results:
             logged = result["logger"]
             self.assertEqual([entry["iteration"] for entry in logged], list(range(1, 11)))
-            pairs = [(entry["first_launch_to_backward_end_ns"], entry["backward_comm_ns"]) for entry in logged]
-            self.assertGreater(min(theirs for _, theirs in pairs), 0)
-            agreeing = [abs(ours - theirs) < max(0.05 * theirs, 300_000) for ours, theirs in pairs]
-            self.assertGreaterEqual(sum(agreeing), 3, pairs)
+            theirs = statistics.median(entry["backward_comm_ns"] for entry in logged)
+            ours = statistics.median(entry["first_launch_to_backward_end_ns"] for entry in logged)
+            self.assertGreater(theirs, 0)
+            self.assertLess(abs(ours - theirs), max(0.05 * theirs, 300_000), (ours, theirs))
 
 
 if __name__ == "__main__":

@@ -272,9 +272,10 @@ TEST_F(LongSession, AMillionKernelsTakeFewBuffersAndNoneIsLost) {
     cupti_->deliver();
   }
   session_->flush();
-  EXPECT_EQ(added().of(RecordType::kernel).size(), std::size_t{buffers} * each);
-  EXPECT_EQ(added().dropped_cupti, 0u);
-  EXPECT_EQ(added().dropped, 0u);
+  const test::Shard recorded = added();
+  EXPECT_EQ(recorded.of(RecordType::kernel).size(), std::size_t{buffers} * each);
+  EXPECT_EQ(recorded.dropped_cupti, 0u);
+  EXPECT_EQ(recorded.dropped, 0u);
   EXPECT_LE(session_->most_buffers(), 2u);
   EXPECT_THAT(incomplete(), IsEmpty());
 }
