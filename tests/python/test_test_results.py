@@ -17,7 +17,11 @@ class Counts(unittest.TestCase):
             (self.folder / f"gtest-{run}").mkdir()
 
     def report(self, run, **entries):
-        cases = "".join(f'<testcase name="{name.replace("__", ".")}" status="{status}"/>'
+        # As ctest writes them: a skip and a test that could not start differ in the message alone.
+        inside = {"skip": '<skipped message="SKIP_RETURN_CODE=77"/>',
+                  "absent": '<skipped message="Unable to find executable"/>'}
+        cases = "".join(f'<testcase name="{name.replace("__", ".")}" '
+                        f'status="{"notrun" if status in inside else status}">{inside.get(status, "")}</testcase>'
                         for name, status in entries.items())
         (self.folder / f"{run}.xml").write_text(f"<testsuite>{cases}</testsuite>")
 
@@ -31,8 +35,17 @@ class Counts(unittest.TestCase):
         return subprocess.run([SCRIPT, self.folder], capture_output=True, text=True, check=True).stdout.splitlines()
 
     def test_entries_without_a_result_file_count_once(self):
-        self.report("first", graph="run", faults="fail", engines="notrun")
+        self.report("first", graph="run", faults="fail", engines="skip")
         self.assertEqual(self.counts(), ["1 1 1"])
+
+    def test_an_entry_whose_program_is_missing_has_failed(self):
+        self.report("first", graph="run", unit__Suite="absent")
+        self.assertEqual(self.counts(), ["1 1 0"])
+
+    def test_an_entry_that_cannot_start_in_the_second_run_stays_failed(self):
+        self.report("first", graph="fail")
+        self.report("second", graph="absent")
+        self.assertEqual(self.counts(), ["0 1 0"])
 
     def test_tests_of_a_program_count_one_by_one(self):
         self.report("first", unit__Suite="fail", graph="run")
