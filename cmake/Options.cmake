@@ -14,6 +14,7 @@ set_property(CACHE DDPPROF_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(DDPPROF_MPI AUTO CACHE STRING "The worker's backend mpi: AUTO (when MPI is found), ON, OFF")
 set_property(CACHE DDPPROF_MPI PROPERTY STRINGS AUTO ON OFF)
 set(DDPPROF_SANITIZE "" CACHE STRING "Sanitizers for our own code, e.g. address,undefined or thread")
+set(DDPPROF_SANITIZE_EXCEPT "" CACHE STRING "Checks of these sanitizers that are left out, e.g. null,alignment")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
@@ -22,10 +23,8 @@ endif()
 if(DDPPROF_SANITIZE)
   add_compile_options(-fsanitize=${DDPPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DDPPROF_SANITIZE})
-  if(DDPPROF_SANITIZE STREQUAL "address,undefined")
-    # These checks take 40 % of the compile time. Null pointers and accesses outside of an object are found by the address
-    # sanitizer. The preset fuzz has all checks.
-    add_compile_options(-fno-sanitize=null,object-size,alignment,vptr)
+  if(DDPPROF_SANITIZE_EXCEPT)
+    add_compile_options(-fno-sanitize=${DDPPROF_SANITIZE_EXCEPT})
   endif()
 endif()
 
