@@ -17,12 +17,13 @@ constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard devi
 constexpr double factor_of_three = 1.0986122886681098;
 constexpr double factor_of_twenty = 2.995732273553991;  // ln 20
 constexpr double least_sd = 0.02;                       // relative standard error assumed for every point, at least
-// Added error of the times of a step's collectives, if bench-comm has measured the same exactly: ranks that came early
-// have sent before the last one starts, and collectives in flight together are assumed to share the link evenly.
+// Replaces least_sd for a step's collectives if bench-comm measured all-reduces, too. bench-comm is more exact: in a
+// step, early ranks send before the last rank starts, and collectives in flight are assumed to share the link evenly.
 constexpr double in_step_sd = 0.05;
 constexpr double largest_usable_error = 0.35;
 constexpr double least_core_share = 0.2;
-constexpr double doubtful_factor = 1.5;  // ratio of a step's all-reduces to a log's above which a warning is given
+// A warning is given if a step's all-reduces take more than this times the time in a log, or less than 1 / this.
+constexpr double doubtful_factor = 1.5;
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
 enum : std::size_t { alpha, beta, in_step, turn, gamma, switching, switch_exponent, core_share };
@@ -229,7 +230,7 @@ void judge(AllReduceFit& fit) {
                                 : "messages of " + bytes_text(*sizes.begin()) + " to " + bytes_text(*sizes.rbegin());
   if (!solution.identified[alpha]) {
     assume("latency is not separable (" + where + "): assumed " +
-           time_text(std::exp(picked.problem.parameters[alpha].prior)) + " a step within a factor of ten");
+           time_text(std::exp(picked.problem.parameters[alpha].prior)) + " per hop, within a factor of ten");
   }
   if (!solution.identified[beta]) {
     assume("bandwidth is not separable (" + where + "): assumed " +
@@ -237,7 +238,7 @@ void judge(AllReduceFit& fit) {
   }
   if (picked.form.sharing == HostSharing::time_shared && !solution.identified[switching]) {
     assume("no collective was measured with more ranks than cores: the wait for a core is assumed to be " +
-           time_text(std::exp(picked.problem.parameters[switching].prior)) + " a step within a factor of three");
+           time_text(std::exp(picked.problem.parameters[switching].prior)) + " per hop, within a factor of three");
   }
   if (!solution.identified[turn] && !picked.problem.parameters[turn].fixed) {
     fit.status += "; the wait of a hop for a core beside compute cannot be determined";
@@ -260,8 +261,8 @@ void judge(AllReduceFit& fit) {
   const auto free =
       std::count_if(parameters.begin(), parameters.end(), [](const Parameter& one) { return !one.fixed; });
   if (fit.points.size() <= static_cast<std::size_t>(free)) {
-    warn("it is fitted to " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") +
-         " and " + std::to_string(free) + " parameters: what the points do not determine is assumed");
+    warn("the fit has " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") + " for " +
+         std::to_string(free) + " free parameters: parameters that the points do not determine are assumed");
   }
   if (picked.form.segmented && !solution.identified[gamma]) {
     fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +

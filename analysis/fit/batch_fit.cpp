@@ -125,7 +125,7 @@ std::string law_text(const BatchFit& fit, const BatchLaw& law) {
            number_text(law.solution.x_sd[own]);
   }
   const BatchParameters costs = fit.parameters();
-  return time_text(costs.values[0]) + " + " + time_text(costs.values[1]) + " a sample" + at_level(fit.points.front());
+  return time_text(costs.values[0]) + " + " + time_text(costs.values[1]) + " per sample" + at_level(fit.points.front());
 }
 
 std::string reason(const BatchFit& fit) {

@@ -1,10 +1,8 @@
-#include <SQLiteCpp/Exception.h>
-#include <algorithm>
-#include <map>
-
 #include "analysis/metrics/scaling.hpp"
-#include "tracer/store/database.hpp"
-#include "tracer/store/files/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace ddpprof::metrics {
 
@@ -33,14 +31,6 @@ std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& 
                          median_of(c->measured, &RunStep::exposed_s).mid}});
   }
   return measured;
-}
-
-std::vector<MeasuredScaling> measured_scaling(store::Database& database) {
-  try {
-    return measured_scaling(read_configurations(database.sql()));
-  } catch (const SQLite::Exception& error) {
-    throw store::translate(error, database.path());
-  }
 }
 
 bool of_measured_machine(const MeasuredScaling& measured, std::span<const store::PredictionRow> predicted) {

@@ -9,10 +9,6 @@
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/rows/result_rows.hpp"
 
-namespace ddpprof::store {
-class Database;
-}
-
 namespace ddpprof::metrics {
 
 // Returns one curve per strategy: the batch that was measured at most worker counts. Ties go to the larger batch.
@@ -23,8 +19,7 @@ struct MeasuredScaling {
   scaling::ScalingPoint point;
 };
 
-// Returns the points of scaling_configurations. The first throws store::DatabaseError.
-std::vector<MeasuredScaling> measured_scaling(store::Database&);
+// Returns the points of scaling_configurations.
 std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&);
 
 // Returns true if predictions are for the measured machine. For another machine (for example one with more cores) the

@@ -35,8 +35,9 @@ class Thread {
     }
     if (sum_s > 0.0)
       for (Piece& piece : pieces_) piece.shown_s *= step_s / sum_s;
-    return missing_s < -rounding * step_s ? "the parts' medians add up to more than the step's: all are shortened alike"
-                                          : "";
+    return missing_s < -rounding * step_s
+               ? "the medians of the parts add up to more than the step: all parts are shortened by one factor"
+               : "";
   }
 
   // Returns the shown time of a simulated time. At the boundary between two pieces it is the end of the first, before

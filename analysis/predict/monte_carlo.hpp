@@ -28,7 +28,8 @@ class MonteCarlo {
   MonteCarlo(StepModel model, std::vector<Sample> samples) : model_(std::move(model)), samples_(std::move(samples)) {}
 
   const std::vector<Sample>& samples() const { return samples_; }
-  // Returns the number of samples that intervals under this change use.
+  // Returns how many samples an interval under this change uses at most: all of them, or samples_of_strategies if the
+  // change is another strategy.
   std::size_t count_for(const WhatIf&) const;
   // Returns the calibrated step of each sample, or of the first `most` samples. `drift_sd`: Drift::sd(), or 0.
   std::vector<double> steps_s(const StepCase&, double drift_sd, std::size_t most = SIZE_MAX) const;

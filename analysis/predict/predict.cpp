@@ -159,10 +159,6 @@ PredictResult predict_all(const std::shared_ptr<const Models>& models, const Pre
   return result;
 }
 
-std::vector<Prediction> predict(store::Database& database, const PredictOptions& options) {
-  return predict_all(database, options).predictions;
-}
-
 Results fit_and_predict(store::Database& database, const PredictOptions& options,
                         const LearningRateOptions& learning_rate_options) {
   Results results;

@@ -51,7 +51,6 @@ struct PredictResult {
 PredictResult predict_all(store::Database&, const PredictOptions&);
 // The same with models that were fitted before, with the options' curves of all-reduces if there are any.
 PredictResult predict_all(const std::shared_ptr<const Models>&, const PredictOptions&);
-std::vector<Prediction> predict(store::Database&, const PredictOptions&);  // predict_all's predictions
 
 struct Results {
   FitSummary fit;

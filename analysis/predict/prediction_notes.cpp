@@ -41,7 +41,7 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
   const std::string batch =
       job.compute().batch.usable
-          ? "for " + std::to_string(profiles.begin()->second.batch_per_worker) + " samples per worker and micro-batch"
+          ? "for a micro-batch of " + std::to_string(profiles.begin()->second.batch_per_worker) + " samples per worker"
           : "";
   const Machine machine = job.machine_for(workers);
   const Calibration used = calibration_for(calibrations, machine);
@@ -54,7 +54,8 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
   if (job.options().dedicated) {
     add("every rank has the cores of one rank at N = " + std::to_string(profiles.begin()->first));
   } else if (machine.device != "cuda" && machine.crowding() > 1.0) {
-    add(std::to_string(machine.ranks_per_machine()) + " ranks share " + std::to_string(machine.cores) + " cores");
+    add("assumes that " + std::to_string(machine.ranks_per_machine()) + " ranks share " +
+        std::to_string(machine.cores) + " cores" + (machine.machines > 1 ? " on each machine" : ""));
   }
   const Machine& last = profiles.rbegin()->second.machine;
   // Containers on one machine are hosts whose links are the machine's memory.
@@ -105,10 +106,10 @@ std::string batch_assumption(const MeasuredJob& job, const WhatIf& change) {
 }
 
 Note communication_bound_note(const Knee& knee) {
-  const std::string what = knee.strategy == "dp" ? "copies" : "exposed communication";
+  const std::string what = knee.strategy == "dp" ? "copies take" : "exposed communication takes";
   return make_note("info", "communication_bound",
                    knee.strategy + ": N = " + std::to_string(*knee.workers) + " is the smallest N at which " + what +
-                       " takes more than " + percent(knee.share) + " of the step",
+                       " more than " + percent(knee.share) + " of the step",
                    "a larger batch per worker or gradient accumulation moves this point to a larger N");
 }
 
@@ -128,9 +129,10 @@ Note next_batch_note(const NextMeasurement& next, const std::string& strategy, s
                      double confidence) {
   const std::string batch = std::to_string(next.batch_per_worker), at = std::to_string(next.workers);
   return make_note("info", "measure_next",
-                   at_workers(strategy, workers) + " with " + batch + " samples per worker: a measurement of " +
-                       strategy + " at N = " + at + " with this batch would narrow the " + percent(confidence) +
-                       " interval from about ±" + percent(next.now) + " to ±" + percent(next.then),
+                   at_workers(strategy, workers) + " with a micro-batch of " + batch +
+                       " samples per worker: a measurement of " + strategy + " at N = " + at +
+                       " with this batch would narrow the " + percent(confidence) + " interval from about ±" +
+                       percent(next.now) + " to ±" + percent(next.then),
                    "workload.batch_per_worker: " + batch + ", workers: [" + at + "]");
 }
 

@@ -1,7 +1,9 @@
 // One strategy's prediction at any N: the step model, corrected with the measured steps, with intervals.
 //
-// A row that was measured shows the measured values: its median step, its interval and its parts. A prediction is never
-// below the measured step time of fewer ranks on an equally or less loaded machine.
+// Without a change, a measured N shows the measured median step, its interval and its parts. If the communication in
+// flight was not recorded, it shows the model's parts. For any other N, the low end of the interval is at least the low
+// end of the measured step of as many or fewer ranks on an equally or less loaded machine. If the predicted step itself
+// is below this limit, the interval begins at the predicted step.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +63,8 @@ class Predictor {
 // Calibrates the model with the best fit and with every draw. Takes tens of milliseconds.
 Predictor make_predictor(std::shared_ptr<const Models>, std::string strategy, const PredictOptions&);
 
-// Returns an estimate for each N, computed on one thread per processor. If an estimate is refused, `refusal` is set.
+// Returns an estimate for each N. Uses one thread per processor, at most 16. If an estimate is refused, `refusal` is
+// set.
 std::vector<StepEstimate> step_curve(const Predictor&, std::span<const std::int64_t> workers, const WhatIf& = {});
 
 // Returns the drift of the waiting at this machine: its standard deviation.

@@ -74,7 +74,7 @@ std::int64_t largest_workers(const std::vector<StepRow>& rows) {
 TableOptions table_options(double confidence) {
   TableOptions options;
   options.confidence = confidence;
-  // At least twenty draws are beyond each end of the interval.
+  // 20 draws or more are beyond each end of the interval, up to a confidence of 99.9 %.
   options.draws = static_cast<int>(std::clamp(40.0 / (1.0 - confidence), 400.0, 40000.0));
   return options;
 }

@@ -29,7 +29,7 @@ std::int64_t largest_workers(const std::vector<StepRow>& rows);
 TableOptions table_options(double confidence);
 
 // Returns predictions for knees: every N up to 64, beyond it steps of a sixteenth, up to `largest` or to the last N
-// that the table supports.
+// that the table supports. The search of knees.hpp is finer: steps of 1/32, then a bisection.
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQuestion&, std::int64_t largest);
 
 // predict_all for a database of a table. gpus_per_node = 0 means the devices of the fullest node. Throws NotSupported

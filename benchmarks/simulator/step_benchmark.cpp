@@ -1,14 +1,10 @@
-// Time of a simulation. Goals: one configuration of 100 buckets 1 ms; every hop of a ring of 1,024 ranks and
-// four buckets 0.1 s; 16,384 ranks that differ 5 s.
+// Time of a simulation. Goal: one configuration of 100 buckets 1 ms.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <vector>
 
-#include "simulator/hops/hops.hpp"
 #include "simulator/stats/interval.hpp"
 #include "simulator/stats/random.hpp"
-#include "simulator/step/ddp_ranks.hpp"
 #include "simulator/step/ddp_step.hpp"
 #include "simulator/strategy/parallel.hpp"
 
@@ -35,43 +31,6 @@ void simulate_step(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ddpprof::step::simulate(step));
 }
 BENCHMARK(simulate_step)->ArgNames({"buckets", "lanes"})->ArgsProduct({{1, 10, 100, 1000}, {1, 2}});
-
-// Every rank on the graph, each with its own pace and delays.
-void simulate_ranks(benchmark::State& state) {
-  DdpStep step = step_with(state.range(1), 1);
-  step.slowdown = 1.0;
-  step.straggler_s = 0.0;
-  for (auto& bucket : step.buckets) bucket.copy_back_s = 0.0;
-  ddpprof::stats::Random random(1);
-  ddpprof::step::RankDifferences ranks;
-  for (std::int64_t rank = 0; rank < state.range(0); ++rank) {
-    ranks.pace.push_back(1.0 + 0.05 * random.uniform());
-    for (std::int64_t part = 0; part <= state.range(1); ++part) ranks.extra_s.push_back(1e-5 * random.uniform());
-  }
-  for (auto _ : state) benchmark::DoNotOptimize(ddpprof::step::simulate(step, ranks));
-}
-BENCHMARK(simulate_ranks)
-    ->ArgNames({"ranks", "buckets"})
-    ->Args({64, 100})
-    ->Args({1024, 100})
-    ->Args({16384, 100})
-    ->Unit(benchmark::kMillisecond);
-
-// Every hop of four buckets' ring all-reduces.
-void simulate_ring_hops(benchmark::State& state) {
-  const auto ranks = static_cast<std::size_t>(state.range(0));
-  ddpprof::hops::Ring ring(std::vector<ddpprof::collective::Link>(ranks, {1.5e-6, 1e-10, 0.0}));
-  std::vector<double> free_s(ranks);
-  for (auto _ : state) {
-    std::fill(free_s.begin(), free_s.end(), 0.0);
-    for (int bucket = 1; bucket <= 4; ++bucket) {
-      for (double& time : free_s) time = std::max(time, bucket * 5e-3);
-      ring.all_reduce(static_cast<double>((25 << 20) / state.range(0)), free_s);
-    }
-    benchmark::DoNotOptimize(free_s.data());
-  }
-}
-BENCHMARK(simulate_ring_hops)->ArgName("ranks")->Arg(64)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 void simulate_plan(benchmark::State& state) {
   ddpprof::strategy::Job job;

@@ -108,17 +108,4 @@ Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel& shape
   return ring(inside, message_bytes, shape.inside) + across;
 }
 
-double algbw_bytes_per_s(double message_bytes, double time_s) {
-  if (!(time_s > 0.0)) {
-    throw std::invalid_argument("algbw: time " + std::to_string(time_s) + " s, expected more than 0");
-  }
-  return message_bytes / time_s;
-}
-
-double busbw_bytes_per_s(std::int64_t workers, double message_bytes, double time_s) {
-  require(workers, message_bytes);
-  const auto n = static_cast<double>(workers);
-  return algbw_bytes_per_s(message_bytes, time_s) * 2.0 * (n - 1.0) / n;
-}
-
 }  // namespace ddpprof::collective

@@ -73,9 +73,4 @@ struct TwoLevel {
 // ring(g, S, inside) + ring(n, S/g, across), the across-node bandwidth term times g when the NIC is shared.
 Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel&);
 
-// The definitions of nccl-tests. algbw: bytes / time. busbw: algbw times 2(N-1)/N, which is constant for a ring on a
-// saturated link.
-double algbw_bytes_per_s(double message_bytes, double time_s);
-double busbw_bytes_per_s(std::int64_t workers, double message_bytes, double time_s);
-
 }  // namespace ddpprof::collective

@@ -38,14 +38,6 @@ Cost tree_broadcast(std::int64_t workers, double message_bytes, const Link& link
   return steps_of(static_cast<double>(std::bit_width(static_cast<std::uint64_t>(workers - 1))), message_bytes, link);
 }
 
-Cost chain_broadcast(std::int64_t workers, double message_bytes, std::int64_t chunks, const Link& link) {
-  require_operands(workers, message_bytes);
-  if (chunks < 1)
-    throw std::invalid_argument("chain_broadcast: " + std::to_string(chunks) + " chunks, expected 1 or more");
-  if (workers == 1) return {};
-  return steps_of(static_cast<double>(workers - 2 + chunks), message_bytes / static_cast<double>(chunks), link);
-}
-
 Cost send(double message_bytes, const Link& link) {
   require_operands(1, message_bytes);
   return steps_of(1.0, message_bytes, link);

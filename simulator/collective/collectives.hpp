@@ -17,9 +17,6 @@ Cost ring_all_gather(std::int64_t workers, double message_bytes, const Link&);  
 // Binomial tree, whole message a hop: ceil(log2 N)(alpha + S beta). Gloo's broadcast and broadcasts of short messages.
 Cost tree_broadcast(std::int64_t workers, double message_bytes, const Link&);
 
-// A pipelined chain in `chunks` parts: (N-2 + chunks)(alpha + S/chunks beta). NCCL's broadcast.
-Cost chain_broadcast(std::int64_t workers, double message_bytes, std::int64_t chunks, const Link&);
-
 // One message from one rank to another: alpha + S beta.
 Cost send(double message_bytes, const Link&);
 

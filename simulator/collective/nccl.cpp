@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 namespace ddpprof::collective::nccl {
 namespace {
@@ -170,19 +171,6 @@ std::vector<Estimate> all_reduce_estimates(const System& system, std::int64_t me
     }
   }
   return found;
-}
-
-std::optional<Estimate> all_reduce(const System& system, std::int64_t message_bytes) {
-  const std::vector<Estimate> all = all_reduce_estimates(system, message_bytes);
-  if (all.empty()) return std::nullopt;
-  return *std::min_element(all.begin(), all.end(),
-                           [](const Estimate& a, const Estimate& b) { return a.total_s() < b.total_s(); });
-}
-
-std::string to_string(const Estimate& estimate) {
-  static constexpr std::array<const char*, 4> algorithms = {"Tree", "Ring", "NVLS", "NVLSTree"};
-  static constexpr std::array<const char*, 3> protocols = {"LL", "LL128", "Simple"};
-  return std::string(algorithms[index(estimate.algorithm)]) + "/" + protocols[index(estimate.protocol)];
 }
 
 }  // namespace ddpprof::collective::nccl

@@ -7,8 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace ddpprof::collective::nccl {
@@ -45,10 +43,5 @@ struct Estimate {
 // Returns every algorithm and protocol that is allowed, in a fixed order; an empty list for one rank. Throws
 // std::invalid_argument for an invalid system: ranks not a multiple of nodes, no channel, a bandwidth of 0.
 std::vector<Estimate> all_reduce_estimates(const System& system, std::int64_t message_bytes);
-
-// Returns the estimate that NCCL chooses; nothing for one rank.
-std::optional<Estimate> all_reduce(const System& system, std::int64_t message_bytes);
-
-std::string to_string(const Estimate& estimate);  // "Ring/LL128", NCCL's names
 
 }  // namespace ddpprof::collective::nccl

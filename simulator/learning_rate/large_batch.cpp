@@ -55,14 +55,6 @@ stats::Interval steps_at_batch(double base_steps, const stats::Interval& noise, 
                              : stats::Interval{many, mid, few, confidence};
 }
 
-double steps_at_batch(std::span<const Stretch> training, double base_batch, double batch) {
-  double steps = 0.0;
-  for (const Stretch& stretch : training)
-    if (stretch.base_steps != 0.0)
-      steps += steps_at_batch(stretch.base_steps, stretch.noise_scale_samples, base_batch, batch);
-  return steps;
-}
-
 stats::Interval critical_batch(const stats::Interval& noise) {
   return {least_critical_share * noise.low, middle_critical_share * noise.mid, most_critical_share * noise.high,
           noise.achieved_confidence};

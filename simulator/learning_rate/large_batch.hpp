@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "simulator/stats/interval.hpp"
 
@@ -27,13 +26,6 @@ double statistical_efficiency(double noise_scale_samples, double base_batch, dou
 double steps_at_batch(double base_steps, double noise_scale_samples, double base_batch, double batch);
 stats::Interval steps_at_batch(double base_steps, const stats::Interval& noise_scale_samples, double base_batch,
                                double batch);
-
-// … over a training whose noise scale moves: parts of it with the steps each took at the base batch.
-struct Stretch {
-  double base_steps = 0.0;
-  double noise_scale_samples = 0.0;
-};
-double steps_at_batch(std::span<const Stretch>, double base_batch, double batch);
 
 // The batch that is used for phi above if the steps of whole trainings are asked for and the noise scale of the base
 // batch's training is known. phi itself gives too many steps at large batches. The shares were chosen from the

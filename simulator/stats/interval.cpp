@@ -110,40 +110,4 @@ Interval clustered_median_interval(std::span<const std::vector<double>> repeats,
   return interval;
 }
 
-Interval paired_ratio_interval(std::span<const double> numerator, std::span<const double> denominator,
-                               double confidence) {
-  if (numerator.size() != denominator.size()) {
-    throw std::invalid_argument("paired_ratio_interval: " + std::to_string(numerator.size()) + " numerators and " +
-                                std::to_string(denominator.size()) + " denominators, expected pairs");
-  }
-  std::vector<double> ratios(numerator.size());
-  for (std::size_t i = 0; i < ratios.size(); ++i) {
-    if (!(denominator[i] > 0.0)) {
-      throw std::invalid_argument("paired_ratio_interval: denominator " + std::to_string(i) + " is " +
-                                  std::to_string(denominator[i]) + ", expected a positive number");
-    }
-    ratios[i] = numerator[i] / denominator[i];
-  }
-  return median_interval(ratios, confidence);
-}
-
-Interval bootstrap_interval(std::span<const double> samples,
-                            const std::function<double(std::span<const double>)>& statistic, double confidence,
-                            int resamples, std::uint64_t seed) {
-  require_confidence(confidence);
-  if (samples.empty()) throw std::invalid_argument("bootstrap_interval: no samples, expected at least one");
-  if (resamples < 1) {
-    throw std::invalid_argument("bootstrap_interval: " + std::to_string(resamples) + " resamples, expected 1 or more");
-  }
-  Random random(seed);
-  std::vector<double> resample(samples.size());
-  std::vector<double> values(static_cast<std::size_t>(resamples));
-  for (double& value : values) {
-    for (double& drawn : resample) drawn = samples[random.below(samples.size())];
-    value = statistic(resample);
-  }
-  return {quantile(values, (1.0 - confidence) / 2.0), statistic(samples), quantile(values, (1.0 + confidence) / 2.0),
-          samples.size() > 1 ? confidence : 0.0};
-}
-
 }  // namespace ddpprof::stats

@@ -1,8 +1,6 @@
 // Confidence intervals of medians that assume no distribution. Their stopping rule is in stopping.hpp.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,16 +30,5 @@ Interval median_interval(std::span<const double> samples, double confidence);
 // often the range of so few covers the median of all that could be run. Same input, same interval. Throws as
 // median_interval does.
 Interval clustered_median_interval(std::span<const std::vector<double>> repeats, double confidence);
-
-// The median of numerator[i] / denominator[i] over pairs measured together, with the interval above.
-// Throws when the sizes differ or a denominator is not positive.
-Interval paired_ratio_interval(std::span<const double> numerator, std::span<const double> denominator,
-                               double confidence);
-
-// Percentile bootstrap of any statistic: `resamples` draws with replacement from a generator seeded with `seed`, so
-// the same input always gives the same interval. mid is the statistic of the samples themselves.
-Interval bootstrap_interval(std::span<const double> samples,
-                            const std::function<double(std::span<const double>)>& statistic, double confidence,
-                            int resamples, std::uint64_t seed);
 
 }  // namespace ddpprof::stats

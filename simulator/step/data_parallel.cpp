@@ -48,4 +48,14 @@ DataParallelResult simulate(const DataParallelStep& step) {
   return result;
 }
 
+DataParallelMemory memory(const DataParallelStep& step, double optimizer_bytes, double activation_bytes) {
+  simulate(step);
+  if (!(optimizer_bytes >= 0.0) || !(activation_bytes >= 0.0))
+    throw std::invalid_argument("memory: the optimizer's or the activations' bytes are negative, expected 0 or more");
+  const double shared_bytes = 2.0 * step.parameter_bytes + activation_bytes;
+  const auto replicas = static_cast<double>(step.replicas);
+  return {shared_bytes + optimizer_bytes + replicas * (step.input_bytes + step.output_bytes),
+          step.replicas > 1 ? shared_bytes + step.input_bytes + step.output_bytes : 0.0};
+}
+
 }  // namespace ddpprof::step

@@ -21,7 +21,7 @@ void validate(const ParameterServerJob& job) {
   if (job.compute_s.empty()) refuse("no worker, expected at least one");
   if (job.servers < 1 || job.servers > static_cast<std::int64_t>(job.compute_s.size()))
     refuse(std::to_string(job.servers) + " servers for " + std::to_string(job.compute_s.size()) +
-           " workers, expected 1 to as many");
+           " workers, expected at least 1 and at most one per worker");
   if (job.steps < 8) refuse(std::to_string(job.steps) + " steps, expected 8 or more");
   for (const double compute_s : job.compute_s)
     if (!(compute_s >= 0.0) || !std::isfinite(compute_s)) refuse("a compute_s below 0 or not finite");

@@ -123,6 +123,14 @@ std::string duration_text(double seconds) {
   return text(minutes) + " min " + text(whole % 60) + " s";
 }
 
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 60) return std::to_string(whole) + " s";
+  const auto two_digits = [](std::int64_t number) { return (number < 10 ? ":0" : ":") + std::to_string(number); };
+  if (whole < 3600) return std::to_string(whole / 60) + two_digits(whole % 60) + " min";
+  return std::to_string(whole / 3600) + two_digits(whole / 60 % 60) + " h";
+}
+
 std::string chance(double p) {
   if (p < 0.001) return "p < 0.001";
   return "p = " + (p < 0.995 ? format_significant(p, 2) : std::string("1"));

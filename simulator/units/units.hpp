@@ -38,6 +38,10 @@ std::string percent_fixed(double share, int decimals = 1);  // "3.2 %", "17.0 %"
 
 std::string duration_text(double seconds);  // "2 d 3 h", "1 h 25 min", "12.3 s"; "–" if not finite
 
+// Time that is left, for a clock that counts down: "45 s", "1:15 min", "2:05 h" (hours and minutes). `seconds`: 0 or
+// more.
+std::string clock_text(double seconds);
+
 // A p-value: "p = 0.012", "p < 0.001".
 std::string chance(double p);
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "simulator/engine/graph.hpp"
-#include "simulator/step/ddp_ranks.hpp"
 #include "simulator/step/ddp_step.hpp"
+#include "tests/simulator/reference/ddp_ranks.hpp"
 
 namespace ddpprof::step {
 namespace {

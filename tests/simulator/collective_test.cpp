@@ -125,23 +125,11 @@ TEST(TwoLevel, AddsTheLevelsAndChargesTheSharedNic) {
   EXPECT_DOUBLE_EQ(two_level(8, 8e6, {inside, across, 8, true}).total_s(), ring(8, 8e6, inside).total_s());
 }
 
-TEST(Bandwidths, AsNcclTestsDefinesThem) {
-  // 1 GB in 0.1 s on 4 ranks: algbw 10 GB/s, busbw 10 * 6/4.
-  EXPECT_DOUBLE_EQ(algbw_bytes_per_s(1e9, 0.1), 1e10);
-  EXPECT_DOUBLE_EQ(busbw_bytes_per_s(4, 1e9, 0.1), 1.5e10);
-  // A ring without latency has a busbw of 1/beta at every N.
-  for (const int workers : {2, 3, 8, 100}) {
-    const double time_s = ring(workers, 1e9, {0.0, 1e-10, 0.0}).total_s();
-    EXPECT_NEAR(busbw_bytes_per_s(workers, 1e9, time_s), 1e10, 1.0) << workers;
-  }
-}
-
 TEST(AllReduce, RefusesWhatCannotBe) {
   EXPECT_THROW(ring(0, 1.0, {}), std::invalid_argument);
   EXPECT_THROW(ring(2, -1.0, {}), std::invalid_argument);
   EXPECT_THROW(gloo_segmented_ring(2, 8, {}, 0), std::invalid_argument);
   EXPECT_THROW(two_level(2, 8, {{}, {}, 0, false}), std::invalid_argument);
-  EXPECT_THROW(algbw_bytes_per_s(1.0, 0.0), std::invalid_argument);
 }
 
 }  // namespace

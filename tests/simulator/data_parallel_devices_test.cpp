@@ -4,7 +4,8 @@
 #include <stdexcept>
 
 #include "simulator/stats/random.hpp"
-#include "simulator/step/data_parallel_devices.hpp"
+#include "simulator/step/data_parallel.hpp"
+#include "tests/simulator/reference/data_parallel_devices.hpp"
 
 namespace ddpprof::step {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "simulator/engine/graph.hpp"
 #include "simulator/stats/random.hpp"
-#include "simulator/step/ddp_ranks.hpp"
+#include "tests/simulator/reference/ddp_ranks.hpp"
 
 namespace ddpprof::engine {
 namespace {

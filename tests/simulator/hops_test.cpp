@@ -1,5 +1,5 @@
 // Every hop of an all-reduce against the closed forms, and where those do not hold.
-#include "simulator/hops/hops.hpp"
+#include "tests/simulator/reference/hops.hpp"
 
 #include <gtest/gtest.h>
 

@@ -60,8 +60,6 @@ TEST(LargeBatch, StepsFollowTheCriticalBatch) {
   const stats::Interval more = steps_at_batch(1000.0, band(0.0, 100.0, infinite), 100.0, 50.0);
   EXPECT_DOUBLE_EQ(more.low, 1000.0) << "a smaller batch turns the ends round";
   EXPECT_DOUBLE_EQ(more.high, 2000.0);
-  const Stretch training[] = {{600.0, 0.0}, {400.0, infinite}, {0.0, 5.0}};
-  EXPECT_DOUBLE_EQ(steps_at_batch(training, 100.0, 400.0), 600.0 + 100.0);
 }
 
 TEST(LargeBatch, TheCriticalBatchIsWiderThanTheNoiseScale) {

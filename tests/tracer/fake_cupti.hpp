@@ -110,6 +110,10 @@ class FakeCupti final : public CuptiApi {
       dropped[{nullptr, 0}] += size_at_.size();
       return;
     }
+    {
+      const std::lock_guard lock(mutex_);
+      buffers_.insert(buffer);
+    }
     std::memcpy(buffer, bytes.data(), bytes.size());
     complete(context, 0, buffer, size, bytes.size() - cut);
   }
@@ -120,6 +124,10 @@ class FakeCupti final : public CuptiApi {
   }
   CUpti_BuffersCallbackRequestFunc requested() const { return requested_; }
   CUpti_BuffersCallbackCompleteFunc completed() const { return completed_; }
+  std::size_t different_buffers() {  // that deliver() filled; a buffer that was given back and reused counts once
+    const std::lock_guard lock(mutex_);
+    return buffers_.size();
+  }
   int plain_flushes() {
     const std::lock_guard lock(mutex_);
     return plain_flushes_;
@@ -153,6 +161,7 @@ class FakeCupti final : public CuptiApi {
   std::string pending_;
   std::vector<std::size_t> sizes_;
   std::unordered_map<std::size_t, std::size_t> size_at_;  // of the buffer that CUPTI has
+  std::set<std::uint8_t*> buffers_;
 };
 
 }  // namespace ddpprof::record

@@ -42,6 +42,12 @@ std::optional<std::size_t> reached(const Training& training, double target) {
   return static_cast<std::size_t>(first - training.begin());
 }
 
+// A part of a training during which the noise scale is constant.
+struct Stretch {
+  double base_steps = 0.0;  // of this part, at the base batch
+  double noise_scale_samples = 0.0;
+};
+
 // The training up to an evaluation, `share` times its noise scale for the critical batch. grad_var is a base batch's.
 std::vector<Stretch> stretches(const Training& training, std::size_t last, double base_batch, double share) {
   std::vector<Stretch> all;
@@ -52,6 +58,15 @@ std::vector<Stretch> stretches(const Training& training, std::size_t last, doubl
     before = one.steps;
   }
   return all;
+}
+
+// Returns the steps of the whole training at another batch: the sum over its stretches.
+double total_steps(const std::vector<Stretch>& training, double base_batch, double batch) {
+  double steps = 0.0;
+  for (const Stretch& stretch : training)
+    if (stretch.base_steps != 0.0)
+      steps += steps_at_batch(stretch.base_steps, stretch.noise_scale_samples, base_batch, batch);
+  return steps;
 }
 
 }  // namespace
@@ -65,7 +80,8 @@ int main() {
   std::cout << fmt::format(
       "Steps to a share of the metric that every batch reached. Critical batch: {:.0f} to {:.0f} times the recorded "
       "noise "
-      "scale, middle {:.2f}. Within: the steps taken lie between those predictions; nearly: at most {:.0f} % outside.\n\n"
+      "scale, middle {:.2f}. Within: the steps taken lie between those predictions; nearly: at most {:.0f} % "
+      "outside.\n\n"
       "| model | target | batch | base batches | taken | predicted | middle off by | within |\n"
       "|---|---|---|---|---|---|---|---|\n",
       least_critical_share, most_critical_share, middle_critical_share, 100 * (slack - 1));
@@ -87,7 +103,7 @@ int main() {
         if (batch == base_batch || !at || !at_base) continue;
         const double taken = training[*at].steps;
         const auto predicted = [&, base_batch = base_batch, batch = batch, &base = base](double critical_share) {
-          return steps_at_batch(stretches(base, *at_base, base_batch, critical_share), base_batch, batch);
+          return total_steps(stretches(base, *at_base, base_batch, critical_share), base_batch, batch);
         };
         const double few = predicted(most_critical_share), middle = predicted(middle_critical_share),
                      many = predicted(least_critical_share);
@@ -100,7 +116,10 @@ int main() {
         noise_alone.push_back(std::abs(many / taken - 1.0));
         std::cout << fmt::format("| {} | {:.0f} % | {:.0f} | {:.0f} | {:.0f} | {:.0f} to {:.0f} | {:+.0f} % | {} |\n",
                                  model, 100 * share, batch, batch / base_batch, taken, few, many,
-                                 100 * (middle / taken - 1.0), strictly ? "yes" : within ? "nearly" : "no");
+                                 100 * (middle / taken - 1.0),
+                                 strictly ? "yes"
+                                 : within ? "nearly"
+                                          : "no");
       }
     }
   }

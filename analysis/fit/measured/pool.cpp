@@ -191,7 +191,9 @@ std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const Mea
       std::count_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second.size() < expected; });
   if (short_of > 0)
     measured.warnings.push_back(name_of(info) + ": " + std::to_string(short_of) +
-                                " steps were not recorded by every rank and are not used");
+                                (short_of == 1 ? " step was not recorded by every rank and is not used"
+                                               : " steps were not recorded by every rank and are not used") +
+                                "; record the same steps on all ranks to use them");
   return complete;
 }
 

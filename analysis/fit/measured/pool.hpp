@@ -32,7 +32,6 @@ std::size_t ranks_of_import(const std::vector<StepInfo>&, const MeasurementInfo&
 
 // Returns the steps that every rank recorded, because the mean of fewer ranks would be another step. Adds a warning
 // with the number of other steps.
-// not.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
 
 // Returns true if times of a measurement may be pooled with a profile's, or compared with them.

@@ -80,8 +80,9 @@ Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measur
     if (!ids.empty()) left_out += "; not used: " + workload.text() + " (measurements" + ids + ")";
   }
   if (left_out.empty()) return chosen;
-  measured.warnings.push_back("the database holds several workloads: fits and predictions use " + key.text() +
-                              left_out);
+  measured.warnings.push_back("the database contains several workloads: fits and predictions use " + key.text() +
+                              left_out +
+                              "; to predict another workload, store its measurements in a database of its own");
   measured.mixed = true;
   return chosen;
 }

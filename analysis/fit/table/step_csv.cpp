@@ -108,7 +108,7 @@ class Reader {
   void take_row() {
     if (cells_seen_ != columns_.size())
       throw CsvError(where() + std::to_string(cells_seen_) + " cells; expected " + std::to_string(columns_.size()) +
-                     ", as in the first line");
+                     ", one for each column that the first line names");
     if (rows_.size() == most_rows)
       throw CsvError(where() + "more than " + std::to_string(most_rows) + " rows; expected one row per measurement");
     constexpr std::int64_t many = 1'000'000;

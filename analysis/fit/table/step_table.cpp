@@ -158,9 +158,10 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
     if (!(row.step_s > 0.0) || !std::isfinite(row.step_s))
       refuse("a step time of " + number_text(row.step_s) + " s", "a step takes more than 0 s");
     if (row.workers < 1 || row.nodes < 1 || row.nodes > row.workers || row.batch_per_worker < 1 || row.accumulation < 1)
-      refuse("a row with " + std::to_string(row.workers) + " workers on " + std::to_string(row.nodes) +
-                 " nodes, batch " + std::to_string(row.batch_per_worker),
-             "expected at least one worker per node and one sample per worker");
+      refuse("a row has " + std::to_string(row.workers) + " workers on " + std::to_string(row.nodes) + " nodes, " +
+                 std::to_string(row.accumulation) + " micro-batches per step and " +
+                 std::to_string(row.batch_per_worker) + " samples per micro-batch",
+             "every number must be at least 1, and every node needs a worker");
     counts.insert(row.workers);
     batches_.insert(row.batch_per_worker);
     largest_ = std::max(largest_, row.workers);
@@ -168,8 +169,9 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
   }
   if (counts.size() < 2)
     refuse(counts.empty() ? "no step time was given"
-                          : "all steps were measured at " + std::to_string(largest_) + " workers",
-           "measure at one worker and at two and more");
+                          : "all steps were measured at " + std::to_string(largest_) +
+                                " workers, and one worker count does not show how a step grows",
+           "measure at two or more worker counts, best at 1 worker and at 2 and more");
   // One worker was measured with one batch, and other rows have other batches: the line has to come from all rows.
   if (alone_->batches() == 1 && batches_.size() > 1) alone_->clear();
   for (std::size_t form = 0; form < known_forms.size(); ++form) {
@@ -235,9 +237,11 @@ const BatchFit& StepTable::batch_law() const { return alone_->law(); }
 void StepTable::check(const StepRow& asked) const {
   if (asked.workers < 1 || asked.nodes < 1 || asked.nodes > asked.workers || asked.batch_per_worker < 1 ||
       asked.accumulation < 1)
-    throw std::invalid_argument("step table: " + std::to_string(asked.workers) + " workers on " +
-                                std::to_string(asked.nodes) + " nodes with " + std::to_string(asked.accumulation) +
-                                " micro-batches of " + std::to_string(asked.batch_per_worker) + " cannot be");
+    throw std::invalid_argument("step table: cannot predict " + std::to_string(asked.workers) + " workers on " +
+                                std::to_string(asked.nodes) + " nodes, " + std::to_string(asked.accumulation) +
+                                " micro-batches per step and " + std::to_string(asked.batch_per_worker) +
+                                " samples per micro-batch: every number must be at least 1, and every node needs a "
+                                "worker");
   if (asked.nodes > 1 && most_nodes_ == 1)
     refuse("only one node was measured, and " + std::to_string(asked.nodes) + " are asked about",
            "measure two and three nodes: one node does not show the links between nodes");

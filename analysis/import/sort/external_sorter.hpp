@@ -41,7 +41,6 @@ class ExternalSorter {
   void finish();
 
   std::uint64_t size() const { return count_; }
-  std::uint64_t spilled_bytes() const { return file_ ? file_->bytes() : 0; }
   std::size_t runs() const { return runs_.size(); }  // in the file
 
   // One pass in order. The sorter must outlive the cursor and must not move. Any number of cursors, in any threads, may

@@ -28,15 +28,18 @@ std::vector<strategy::Block> blocks_of(const step::DdpStep& work, std::span<cons
   return blocks;
 }
 
-void bound(std::int64_t transfers, const std::string& what) {
+void bound(std::int64_t transfers, const std::string& what, const std::string& advice) {
   if (transfers > most_transfers)
-    throw std::invalid_argument(what + " are " + std::to_string(transfers) + " transfers a step, more than the " +
-                                std::to_string(most_transfers) + " that are simulated");
+    throw std::invalid_argument(what + " need " + std::to_string(transfers) +
+                                " transfers per step, and a simulation has at most " + std::to_string(most_transfers) +
+                                ": " + advice);
 }
 
 OtherOutcome simulate_zero(int stage, const OtherStrategy& other, const step::DdpStep& work,
                            std::span<const Bucket> buckets, const collective::Link& link) {
-  bound(other.accumulation * static_cast<std::int64_t>(buckets.size()), "these micro-batches and buckets");
+  bound(other.accumulation * static_cast<std::int64_t>(buckets.size()),
+        std::to_string(other.accumulation) + " micro-batches of " + std::to_string(buckets.size()) + " buckets",
+        "ask about fewer micro-batches");
   strategy::Job job;
   job.blocks = blocks_of(work, buckets, other.micro_forward_s);
   job.data_s = work.data_s / static_cast<double>(other.accumulation);
@@ -57,7 +60,9 @@ OtherOutcome simulate_zero(int stage, const OtherStrategy& other, const step::Dd
 
 OtherOutcome simulate_servers(const OtherStrategy& other, const step::DdpStep& work, std::span<const Bucket> buckets,
                               const collective::Link& link) {
-  bound(other.workers * other.servers, "these workers and servers");
+  bound(other.workers * other.servers,
+        std::to_string(other.workers) + " workers and " + std::to_string(other.servers) + " servers",
+        "ask about fewer workers or servers");
   strategy::ParameterServerJob job;
   const double micro_s = other.micro_forward_s + work.backward_s;
   const double compute_s = work.data_s + static_cast<double>(other.accumulation) * micro_s;

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "gui/models/strategies/strategies.hpp"
-#include "simulator/step/data_parallel_devices.hpp"
+#include "simulator/step/data_parallel.hpp"
 
 namespace ddpprof::gui {
 namespace {

@@ -65,7 +65,7 @@ TEST(BatchFit, WithoutNoiseALineIsFoundAsItIs) {
   EXPECT_NEAR(found.values[1] / 0.2e-3, 1.0, 0.02);
   for (const double batch : {8.0, 20.0, 128.0, 512.0})
     EXPECT_NEAR(fit.ratio(32.0, batch), line_s(batch) / line_s(32.0), 0.02 * line_s(batch) / line_s(32.0)) << batch;
-  EXPECT_THAT(fit.status, HasSubstr("a sample at N = 1, fitted to batches 8, 32, 128: AICc lower by"));
+  EXPECT_THAT(fit.status, HasSubstr("per sample at N = 1, fitted to batches 8, 32, 128: AICc lower by"));
   EXPECT_THAT(fit.status, HasSubstr("than for the batch to the power of 0."));
 }
 

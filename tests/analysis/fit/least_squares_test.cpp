@@ -216,7 +216,7 @@ TEST(AllReduceFit, AWeakExtrapolationIsAWarning) {
   ASSERT_EQ(fit.warnings.size(), 1u) << fit.status;
   EXPECT_THAT(fit.status, testing::HasSubstr("WARNING: fitted to the smaller N, it is off by"));
   const std::vector<CollectivePoint> two = {points[0], points[2]};
-  EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: it is fitted to 2 points"));
+  EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: the fit has 2 points for "));
 }
 
 TEST(AllReduceFit, BandwidthsBoundComesFromTheLargestMessages) {

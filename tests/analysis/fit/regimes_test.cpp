@@ -12,6 +12,7 @@
 #include "simulator/collective/nccl.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tests/simulator/reference/nccl_choice.hpp"
 
 namespace ddpprof::fit {
 namespace {

@@ -95,7 +95,7 @@ TEST(BatchWhatIf, TheOtherBatchChangesNothingElse) {
     EXPECT_DOUBLE_EQ(with.predictions[i].step_high_s, without.predictions[i].step_high_s);
   }
   for (const Prediction& row : with.predictions)
-    EXPECT_THAT(row.note, HasSubstr("for 32 samples per worker and micro-batch")) << row.world_size;
+    EXPECT_THAT(row.note, HasSubstr("for a micro-batch of 32 samples per worker")) << row.world_size;
   EXPECT_TRUE(messages(fit_database(several.get()).notes, "fit_data_doubtful").empty());
 }
 
@@ -133,9 +133,10 @@ TEST(BatchWhatIf, WithOneBatchNotesNameTheAssumptionAndTheMeasurement) {
   EXPECT_EQ(said.batch_per_worker, 128);
   EXPECT_EQ(said.workers, 1);
   EXPECT_LT(said.then, 0.7 * said.now);
-  EXPECT_THAT(messages(first.notes, "measure_next"),
-              testing::Contains(HasSubstr(
-                  "ddp at N = 8 with 128 samples per worker: a measurement of ddp at N = 1 with this batch")));
+  EXPECT_THAT(
+      messages(first.notes, "measure_next"),
+      testing::Contains(HasSubstr(
+          "ddp at N = 8 with a micro-batch of 128 samples per worker: a measurement of ddp at N = 1 with this batch")));
   // Measured as advised, the interval is about as wide as was said, and nothing is assumed any more.
   synthetic::add_ddp(after.get(), truth, {1, 2, 4}, 1);
   synthetic::add_ddp(after.get(), at_batch(truth, 128, 0.0), {1}, 2);
@@ -178,7 +179,7 @@ TEST(BatchWhatIf, GpusOfOneGlobalBatchGiveTheLawToo) {
   synthetic::add_ddp(database.get(), at_batch(truth, 8, fixed_share), {4}, 3);
   for (const store::FitRow& row : fit_database(database.get()).fits) {
     if (row.name == "compute") {
-      EXPECT_THAT(row.status, HasSubstr("a sample on GPUs of their own, fitted to batches"));
+      EXPECT_THAT(row.status, HasSubstr("per sample on GPUs of their own, fitted to batches"));
     }
   }
   // Ranks that share cores differ in more than the batch.

@@ -44,7 +44,7 @@ TEST(PredictMisfit, LatencyThatOutgrowsTheRingStaysInTheInterval) {
   TemporaryDatabase database("outgrows");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
   double last = 1.0;
-  for (const Prediction& row : predict(database.get(), options_for({8, 16, 32}))) {
+  for (const Prediction& row : predict_all(database.get(), options_for({8, 16, 32})).predictions) {
     const double expected_s = synthetic::true_step_s(truth, row.world_size);
     EXPECT_LE(row.step_low_s, expected_s) << row.world_size;
     EXPECT_GE(row.step_high_s, expected_s) << row.world_size << " " << row.note;
@@ -61,7 +61,7 @@ TEST(PredictMisfit, ComputeSlowerAtTwoThanAnyLawStaysInTheInterval) {
   truth.contention_exponent = 1.5;
   TemporaryDatabase database("slower");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
-  for (const Prediction& row : predict(database.get(), options_for({3, 8, 16}))) {
+  for (const Prediction& row : predict_all(database.get(), options_for({3, 8, 16})).predictions) {
     const double expected_s = synthetic::true_step_s(truth, row.world_size);
     EXPECT_LE(row.step_low_s, expected_s * 1.01) << row.world_size;
     EXPECT_GE(row.step_high_s, expected_s * 0.99) << row.world_size << " " << row.note;
@@ -75,7 +75,7 @@ TEST(PredictMisfit, IntervalsOfMoreRanksReachTheMeasuredStepsOfFewer) {
   truth.sharing_exponent = 0.3;  // far below the prior's 1.0
   TemporaryDatabase database("monotone");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4, 8}, 3);
-  const auto rows = predict(database.get(), options_for({1, 2, 3, 4, 6, 8, 9, 12, 16, 32}));
+  const auto rows = predict_all(database.get(), options_for({1, 2, 3, 4, 6, 8, 9, 12, 16, 32})).predictions;
   double least_s = 0.0;
   for (const Prediction& row : rows) {
     EXPECT_GE(row.step_low_s, 0.999 * least_s) << row.world_size;
@@ -96,8 +96,8 @@ TEST(PredictMisfit, RepeatsThatDifferWidenEveryInterval) {
     synthetic::add_ddp(three.get(), truth, {1, 2, 4}, 1);
     truth_s.push_back(synthetic::true_step_s(truth, 4));
   }
-  const auto narrow = predict(one.get(), options_for({4, 8}));
-  const auto wide = predict(three.get(), options_for({4, 8}));
+  const auto narrow = predict_all(one.get(), options_for({4, 8})).predictions;
+  const auto wide = predict_all(three.get(), options_for({4, 8})).predictions;
   // At N = 4 the runs' medians lie 21 % apart: three runs' range covers the median of all runs 3 times in 4.
   EXPECT_LT(width(narrow[0]), 1.02);
   EXPECT_LT(wide[0].step_low_s, 1.02 * truth_s.front());
@@ -136,7 +136,7 @@ TEST(PredictMisfit, AMeasuredRowShowsWhatWasMeasured) {
                           "SELECT m.world_size, st.compute_ns, st.communication_ns, st.exposed_ns, st.duration_ns FROM "
                           "step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
                           "WHERE m.world_size > 1 AND st.step = 3 AND sh.rank = 0");
-  const auto rows = predict(database.get(), options_for({2, 4, 8}));
+  const auto rows = predict_all(database.get(), options_for({2, 4, 8})).predictions;
   for (const Prediction& row : rows) {
     ASSERT_TRUE(query.executeStep());  // without noise every step is like the next
     ASSERT_EQ(query.getColumn(0).getInt64(), row.world_size);

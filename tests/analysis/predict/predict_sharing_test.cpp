@@ -7,8 +7,8 @@
 
 #include "analysis/predict/lanes.hpp"
 #include "analysis/predict/predict.hpp"
-#include "simulator/step/ddp_ranks.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
+#include "tests/simulator/reference/ddp_ranks.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -35,7 +35,7 @@ TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
   PredictOptions options;
   options.workers = {1, 2, 3, 8};
   options.dedicated = true;
-  for (const Prediction& row : predict(database.get(), options)) {
+  for (const Prediction& row : predict_all(database.get(), options).predictions) {
     // Each rank alone on a machine: only the all-reduce comes on top of N = 1.
     const double expected_s = synthetic::true_step_s(alone(contended()), row.world_size);
     EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.1) << row.world_size << " " << row.note;
@@ -48,9 +48,9 @@ TEST(PredictSharing, ReplicasOfOneProcessCannotHaveMachinesOfTheirOwn) {
   synthetic::add_dp(database.get(), contended(), {1, 2, 4}, 1);
   PredictOptions options;
   options.workers = {2, 8};
-  const auto machine = predict(database.get(), options);
+  const auto machine = predict_all(database.get(), options).predictions;
   options.dedicated = true;
-  const auto dedicated = predict(database.get(), options);
+  const auto dedicated = predict_all(database.get(), options).predictions;
   ASSERT_EQ(dedicated.size(), machine.size());
   for (std::size_t i = 0; i < machine.size(); ++i) {
     EXPECT_EQ(dedicated[i].step_s, machine[i].step_s);
@@ -67,14 +67,14 @@ TEST(PredictSharing, OneRankAHostComputesAsOneRankDoes) {
   options.workers = {2, 4, 8, 16};
   options.gpus_per_node = 1;
   const double own_s = contended().forward_s + contended().ready_s.back() + contended().optimizer_s;
-  for (const Prediction& row : predict(database.get(), options)) {
+  for (const Prediction& row : predict_all(database.get(), options).predictions) {
     EXPECT_NEAR(row.compute_s / own_s, 1.0, 0.1) << row.world_size << " " << row.note;
     EXPECT_NEAR(row.step_s / synthetic::true_step_s(alone(contended()), row.world_size), 1.0, 0.1) << row.world_size;
   }
   // Two ranks a host are the machine of N = 2, compute and calibration alike.
   options.gpus_per_node = 2;
   options.workers = {2, 8};
-  const auto rows = predict(database.get(), options);
+  const auto rows = predict_all(database.get(), options).predictions;
   EXPECT_NEAR(rows[1].compute_s / rows[0].compute_s, 1.0, 0.05) << rows[1].note;
 }
 
@@ -90,7 +90,7 @@ TEST(PredictSharing, NoPredictionIsFasterThanAllRanksWork) {
   PredictOptions options;
   options.workers = {8, 64};
   const double own_s = truth.forward_s + truth.ready_s.back() + truth.optimizer_s;
-  for (const Prediction& row : predict(database.get(), options)) {
+  for (const Prediction& row : predict_all(database.get(), options).predictions) {
     const double least_s = 0.99 * static_cast<double>(row.world_size) * own_s / 2.0;
     EXPECT_GE(row.step_s, least_s) << row.strategy << " " << row.world_size;
     EXPECT_GE(row.step_low_s, least_s) << row.strategy << " " << row.world_size;

@@ -45,7 +45,7 @@ TEST(Predict, ARingsTruthIsFoundFromOneTwoAndFour) {
   EXPECT_EQ(fit.form, "ring");
   EXPECT_NEAR(parameter(fit, "latency") / truth.alpha_s, 1.0, 0.02) << fit.status;
   EXPECT_NEAR(parameter(fit, "inverse_bandwidth") / truth.beta_s_per_byte, 1.0, 0.02);
-  for (const Prediction& row : predict(database.get(), options_for({8, 16, 32, 64}))) {
+  for (const Prediction& row : predict_all(database.get(), options_for({8, 16, 32, 64})).predictions) {
     const double expected_s = synthetic::true_step_s(truth, row.world_size);
     EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.03) << row.world_size;
     EXPECT_LE(row.step_low_s, expected_s) << row.world_size;
@@ -70,7 +70,7 @@ TEST(Predict, NcclsRegimesAreFittedAndNamedByBucketIfTheyDiffer) {
   EXPECT_TRUE(fit.usable) << fit.status;
   EXPECT_EQ(fit.form, "nccl-regimes") << fit.status;
   EXPECT_THAT(fit.status, testing::HasSubstr("RING/SIMPLE ("));
-  const std::vector<Prediction> rows = predict(database.get(), options_for({16, 32}));
+  const std::vector<Prediction> rows = predict_all(database.get(), options_for({16, 32})).predictions;
   EXPECT_THAT(rows[0].note,
               testing::HasSubstr("NCCL: RING/LL for buckets of 1 MiB, RING/SIMPLE for buckets of 4 MiB to 8 MiB"));
   // NCCL's own estimate keeps to LL up to larger messages, the more ranks there are.
@@ -83,7 +83,7 @@ TEST(Predict, CrowdedCoresSlowComputeAndLoopback) {
   truth.cores = 2;
   TemporaryDatabase database("crowded");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
-  const auto rows = predict(database.get(), options_for({8, 16}));
+  const auto rows = predict_all(database.get(), options_for({8, 16})).predictions;
   for (const Prediction& row : rows) {
     const double expected_s = synthetic::true_step_s(truth, row.world_size);
     EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.1) << row.world_size << " " << row.note;
@@ -94,7 +94,8 @@ TEST(Predict, CrowdedCoresSlowComputeAndLoopback) {
   dedicated.dedicated = true;
   Truth alone = truth;
   alone.cores = 1024;
-  EXPECT_NEAR(predict(database.get(), dedicated)[0].step_s / synthetic::true_step_s(alone, 8), 1.0, 0.1);
+  EXPECT_NEAR(predict_all(database.get(), dedicated).predictions[0].step_s / synthetic::true_step_s(alone, 8), 1.0,
+              0.1);
 }
 
 TEST(Predict, MeasuredWorkerCountsGiveTheirMeasuredMedian) {
@@ -110,7 +111,7 @@ TEST(Predict, MeasuredWorkerCountsGiveTheirMeasuredMedian) {
   while (query.executeStep()) {
     step_s[query.getColumn(0).getInt64()].push_back(query.getColumn(2).getDouble() * 1e-9);
   }
-  for (const Prediction& row : predict(database.get(), options_for({1, 2, 4}))) {
+  for (const Prediction& row : predict_all(database.get(), options_for({1, 2, 4})).predictions) {
     const double measured_s = stats::median(step_s.at(row.world_size));
     EXPECT_NEAR(row.step_s / measured_s, 1.0, 1e-9) << row.world_size;
     EXPECT_LE(row.step_low_s, measured_s);
@@ -121,7 +122,7 @@ TEST(Predict, MeasuredWorkerCountsGiveTheirMeasuredMedian) {
 TEST(Predict, OneRankCommunicatesNothing) {
   TemporaryDatabase database("one");
   synthetic::add_ddp(database.get(), {}, {1, 2}, 1);
-  const Prediction row = predict(database.get(), options_for({1}))[0];
+  const Prediction row = predict_all(database.get(), options_for({1})).predictions[0];
   EXPECT_EQ(row.communication_s, 0.0);
   EXPECT_EQ(row.exposed_s, 0.0);
   EXPECT_EQ(row.skew_s, 0.0);
@@ -135,7 +136,7 @@ TEST(Predict, TermsAddUpToTheStep) {
   TemporaryDatabase database("terms");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
   synthetic::add_dp(database.get(), truth, {1, 2, 4}, 3);
-  const auto rows = predict(database.get(), options_for({1, 2, 3, 4, 8, 64}));
+  const auto rows = predict_all(database.get(), options_for({1, 2, 3, 4, 8, 64})).predictions;
   ASSERT_EQ(rows.size(), 12u);
   for (const Prediction& row : rows) {
     EXPECT_NEAR(row.compute_s + row.exposed_s + row.skew_s + row.other_s, row.step_s, 1e-9 * row.step_s);
@@ -155,10 +156,11 @@ TEST(Predict, SkewGrowsWithTheRanksAndOnlyWithNoise) {
   synthetic::add_ddp(noisy.get(), truth, {1, 2, 4}, 3);
   truth.noise = 0.0;
   synthetic::add_ddp(quiet.get(), truth, {1, 2, 4}, 3);
-  const auto with = predict(noisy.get(), options_for({8, 64}));
+  const auto with = predict_all(noisy.get(), options_for({8, 64})).predictions;
   EXPECT_GT(with[0].skew_s, 0.0);
   EXPECT_GT(with[1].skew_s, with[0].skew_s);
-  for (const Prediction& row : predict(quiet.get(), options_for({8, 64}))) EXPECT_NEAR(row.skew_s, 0.0, 1e-9);
+  for (const Prediction& row : predict_all(quiet.get(), options_for({8, 64})).predictions)
+    EXPECT_NEAR(row.skew_s, 0.0, 1e-9);
 }
 
 TEST(Predict, IntervalsWidenAndCoverTheTruth) {
@@ -177,7 +179,7 @@ TEST(Predict, IntervalsWidenAndCoverTheTruth) {
   for (int run = 0; run < runs; ++run) {
     TemporaryDatabase database("coverage");
     synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1000 + static_cast<std::uint64_t>(run));
-    const auto rows = predict(database.get(), options);
+    const auto rows = predict_all(database.get(), options).predictions;
     for (std::size_t i = 0; i < 2; ++i) {
       covered[i] += rows[i].step_low_s <= expected_s[i] && expected_s[i] <= rows[i].step_high_s;
       width[i] += (rows[i].step_high_s - rows[i].step_low_s) / rows[i].step_s / runs;
@@ -205,7 +207,7 @@ TEST(Predict, AProfileWithoutBucketsBorrowsThem) {
   database.get().sql().exec("DELETE FROM parameter");
   PredictOptions options = options_for({8, 64});
   options.dedicated = true;
-  for (const Prediction& row : predict(database.get(), options)) {
+  for (const Prediction& row : predict_all(database.get(), options).predictions) {
     EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, row.world_size), 1.0, 0.05) << row.note;
   }
 }
@@ -227,7 +229,7 @@ TEST(Predict, RanksThatTakeTurnsWaitForEachOther) {
       of_four + ")");
   database.get().sql().exec("UPDATE phase SET duration_ns = duration_ns + 30000000 WHERE name = 'backward' AND " +
                             of_four);
-  const auto rows = predict(database.get(), options_for({1, 8}));
+  const auto rows = predict_all(database.get(), options_for({1, 8})).predictions;
   EXPECT_NEAR(rows[0].step_s / synthetic::true_step_s(truth, 1), 1.0, 1e-6) << "what N = 4 waits is not N = 1's";
   EXPECT_GT(rows[1].skew_s, 0.03);
 }
@@ -236,7 +238,7 @@ TEST(Predict, DataParallelsCopiesGrowWithTheReplicas) {
   Truth truth;
   TemporaryDatabase database("dp");
   synthetic::add_dp(database.get(), truth, {1, 2, 4}, 1);
-  for (const Prediction& row : predict(database.get(), options_for({8, 16, 64}))) {
+  for (const Prediction& row : predict_all(database.get(), options_for({8, 16, 64})).predictions) {
     EXPECT_EQ(row.strategy, "dp");
     EXPECT_NEAR(row.step_s / synthetic::true_dp_step_s(truth, row.world_size), 1.0, 0.03) << row.world_size;
   }
@@ -256,9 +258,9 @@ TEST(Predict, BenchCommSuppliesWhatStepsLack) {
   truth.nccl = true;
   TemporaryDatabase database("bench");
   synthetic::add_ddp(database.get(), truth, {1}, 1);
-  EXPECT_THROW(predict(database.get(), options_for({8})), NotSupported);
+  EXPECT_THROW(predict_all(database.get(), options_for({8})), NotSupported);
   synthetic::add_bench(database.get(), truth, {2, 4});
-  const Prediction row = predict(database.get(), options_for({8}))[0];
+  const Prediction row = predict_all(database.get(), options_for({8})).predictions[0];
   EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, 8), 1.0, 0.05);
 }
 
@@ -271,7 +273,8 @@ TEST(Predict, AnAllReduceSlowerInsideAStepIsFitted) {
   const store::FitRow fit = fit_named(fit_database(database.get()), "all_reduce");
   EXPECT_NEAR(parameter(fit, "in_step_factor"), 2.0, 0.05) << fit.status;
   EXPECT_NEAR(parameter(fit, "inverse_bandwidth") / truth.beta_s_per_byte, 0.5, 0.02);
-  EXPECT_NEAR(predict(database.get(), options_for({8}))[0].step_s / synthetic::true_step_s(truth, 8), 1.0, 0.03);
+  EXPECT_NEAR(predict_all(database.get(), options_for({8})).predictions[0].step_s / synthetic::true_step_s(truth, 8),
+              1.0, 0.03);
 }
 
 TEST(Predict, LatencyBoundAndBandwidthBoundAreNamed) {
@@ -280,13 +283,13 @@ TEST(Predict, LatencyBoundAndBandwidthBoundAreNamed) {
   slow_link.beta_s_per_byte = 2e-8;
   TemporaryDatabase bandwidth("bandwidth");
   synthetic::add_ddp(bandwidth.get(), slow_link, {1, 2, 4}, 1);
-  EXPECT_EQ(predict(bandwidth.get(), options_for({16}))[0].bound, "bandwidth");
+  EXPECT_EQ(predict_all(bandwidth.get(), options_for({16})).predictions[0].bound, "bandwidth");
   Truth slow_hop;
   slow_hop.nccl = true;
   slow_hop.alpha_s = 5e-3;
   TemporaryDatabase latency("latency");
   synthetic::add_ddp(latency.get(), slow_hop, {1, 2, 4}, 1);
-  EXPECT_EQ(predict(latency.get(), options_for({64}))[0].bound, "latency");
+  EXPECT_EQ(predict_all(latency.get(), options_for({64})).predictions[0].bound, "latency");
 }
 
 TEST(Predict, SameDatabaseSameBytes) {
@@ -294,8 +297,8 @@ TEST(Predict, SameDatabaseSameBytes) {
   truth.noise = 0.05;
   TemporaryDatabase database("same");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
-  const auto first = predict(database.get(), options_for({8, 64}));
-  const auto second = predict(database.get(), options_for({8, 64}));
+  const auto first = predict_all(database.get(), options_for({8, 64})).predictions;
+  const auto second = predict_all(database.get(), options_for({8, 64})).predictions;
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].fields() == second[i].fields()) << i;
 }
 
@@ -303,7 +306,7 @@ TEST(Predict, MissingDataAreReported) {
   TemporaryDatabase empty("empty");
   EXPECT_THROW(fit_database(empty.get()), NotSupported);
   try {
-    predict(empty.get(), options_for({8}));
+    predict_all(empty.get(), options_for({8}));
     FAIL() << "expected NotSupported";
   } catch (const NotSupported& error) {
     EXPECT_THAT(error.advice(), testing::HasSubstr("run a scenario"));
@@ -329,11 +332,11 @@ TEST(Predict, MissingDataAreReported) {
 TEST(Predict, RefusesInvalidOptions) {
   TemporaryDatabase database("options");
   synthetic::add_ddp(database.get(), {}, {1, 2}, 1);
-  EXPECT_THROW(predict(database.get(), options_for({})), std::invalid_argument);
-  EXPECT_THROW(predict(database.get(), options_for({0})), std::invalid_argument);
+  EXPECT_THROW(predict_all(database.get(), options_for({})), std::invalid_argument);
+  EXPECT_THROW(predict_all(database.get(), options_for({0})), std::invalid_argument);
   PredictOptions options = options_for({8});
   options.confidence = 1.0;
-  EXPECT_THROW(predict(database.get(), options), std::invalid_argument);
+  EXPECT_THROW(predict_all(database.get(), options), std::invalid_argument);
 }
 
 TEST(FitAndPredict, ReplacesItsRowsAndLeavesOthersAlone) {

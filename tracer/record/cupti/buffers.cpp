@@ -1,6 +1,5 @@
 #include "tracer/record/cupti/buffers.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace ddpprof::record {
@@ -25,7 +24,6 @@ std::uint8_t* CuptiBuffers::take(bool limited) {
   }
   if (buffer == nullptr) return nullptr;
   out_.insert(buffer);
-  most_ = std::max(most_, out_.size());
   return buffer;
 }
 

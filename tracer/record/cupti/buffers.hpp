@@ -24,9 +24,8 @@ class CuptiBuffers {
 
   // Returns a buffer for CUPTI. Returns nullptr without memory, or if `limited` and CUPTI has `most_out` buffers.
   std::uint8_t* take(bool limited);
-  bool ours(std::uint8_t* buffer);                     // true if take() returned it and it was not given back
-  void give_back(std::uint8_t* buffer);                // requires ours(buffer)
-  std::size_t most() const noexcept { return most_; }  // largest number that CUPTI had at a time
+  bool ours(std::uint8_t* buffer);       // true if take() returned it and it was not given back
+  void give_back(std::uint8_t* buffer);  // requires ours(buffer)
 
  private:
   static constexpr std::size_t most_kept = 4;  // a new buffer costs a page fault for each of its 1024 pages
@@ -34,7 +33,6 @@ class CuptiBuffers {
   std::mutex mutex_;
   std::unordered_set<std::uint8_t*> out_;
   std::vector<std::uint8_t*> kept_;
-  std::size_t most_ = 0;
 };
 
 }  // namespace ddpprof::record

@@ -247,7 +247,7 @@ void CuptiSession::last_flush() {
   beat();
   const CUptiResult result = api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   if (result != CUPTI_SUCCESS)
-    refused("to hand over what it still held at the end", result, DiagnosticCode::cupti_incomplete);
+    refused("to deliver its last records at the end of the process", result, DiagnosticCode::cupti_incomplete);
   count_dropped(nullptr, 0);  // records for which no buffer was available
   const std::int64_t sent_ns = beat_sent_ns_, seen_ns = beat_seen_ns_;
   if (seen_ns != 0 && seen_ns + beat_tolerance_ns < sent_ns && dropped_ == 0)

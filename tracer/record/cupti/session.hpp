@@ -51,7 +51,6 @@ class CuptiSession {
   // CUPTI's callbacks have no user data: they use this session.
   static void set_current(CuptiSession* session);
   std::uint64_t timestamp() const;  // the clock for CUPTI, if CUPTI takes its times from us
-  std::size_t most_buffers() const noexcept { return buffers_.most(); }  // largest number that CUPTI had at a time
 
  private:
   CuptiClock::Pair read_pair();

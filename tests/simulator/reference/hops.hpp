@@ -3,8 +3,8 @@
 // `times_s` has one element per rank. On entry it is the time at which the rank arrives with its data, on return the
 // time at which it has the result and is free for the next collective. A hop starts when the sender has the data and
 // both ends have finished the hop before it. Equal arrivals and links are not assumed; with them the result equals the
-// closed forms of collective/all_reduce.hpp, which the tests check. Throws std::invalid_argument for a value out of
-// range.
+// closed forms of simulator/collective/all_reduce.hpp, which these hops check. Throws std::invalid_argument for a value
+// out of range.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // One DistributedDataParallel step of ranks that differ: slower devices, mixed nodes, delays in this step.
 //
-// Every rank is on the graph (engine/graph.hpp) with a compute lane and a communication lane, and one event per
-// collective and rank. If ranks are equal, or if one is slower throughout, the result is that of simulate(DdpStep)
+// Every rank is on the graph (simulator/engine/graph.hpp) with a compute lane and a communication lane, and one event
+// per collective and rank. If ranks are equal, or if one is slower throughout, the result is that of simulate(DdpStep)
 // except for two effects that the recurrence leaves out: a slow rank is slow in every micro-batch, and copies back also
 // slow down beside a collective. An all-reduce takes longer beside compute (beside_compute_s) until the last rank's
 // backward has ended: its hops follow one another, and one rank whose threads wait for a core delays all ranks.
@@ -27,7 +27,7 @@ struct DdpRanksResult {
   std::vector<double> waited_s;         // by rank: from its own readiness to each collective's start, summed
 };
 
-// The step's straggler_s must be 0, because `ranks` has the lateness. Throws std::invalid_argument like
+// The step's straggler_s must be 0, because `ranks` contains the lateness. Throws std::invalid_argument like
 // simulate(DdpStep), and for no rank, a pace that is not above 0, negative delays, or a wrong number of delays.
 DdpRanksResult simulate(const DdpStep& step, const RankDifferences& ranks);
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "simulator/hops/hops.hpp"
+#include "tests/simulator/reference/hops.hpp"
 
 namespace ddpprof::hops {
 

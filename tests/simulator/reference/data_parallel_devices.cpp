@@ -1,4 +1,4 @@
-#include "simulator/step/data_parallel_devices.hpp"
+#include "tests/simulator/reference/data_parallel_devices.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -85,16 +85,6 @@ DataParallelDevicesResult simulate(const DataParallelStep& step, const std::vect
       throw std::invalid_argument("simulate: a pace of " + std::to_string(one) + ", expected above 0");
   }
   return Tasks(step, pace).run();
-}
-
-DataParallelMemory memory(const DataParallelStep& step, double optimizer_bytes, double activation_bytes) {
-  simulate(step);
-  if (!(optimizer_bytes >= 0.0) || !(activation_bytes >= 0.0))
-    throw std::invalid_argument("memory: the optimizer's or the activations' bytes are negative, expected 0 or more");
-  const double shared_bytes = 2.0 * step.parameter_bytes + activation_bytes;
-  const auto replicas = static_cast<double>(step.replicas);
-  return {shared_bytes + optimizer_bytes + replicas * (step.input_bytes + step.output_bytes),
-          step.replicas > 1 ? shared_bytes + step.input_bytes + step.output_bytes : 0.0};
 }
 
 }  // namespace ddpprof::step

@@ -1,4 +1,4 @@
-#include "simulator/step/ddp_ranks.hpp"
+#include "tests/simulator/reference/ddp_ranks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ void validate(const DdpStep& step, const RankDifferences& ranks) {
     if (!(delay_s >= 0.0) || !std::isfinite(delay_s))
       throw std::invalid_argument("ranks: a delay of " + std::to_string(delay_s) + " s, expected 0 or more");
   if (step.straggler_s != 0.0)
-    throw std::invalid_argument("ranks: straggler_s must be 0, because the ranks have the lateness");
+    throw std::invalid_argument("ranks: straggler_s is not 0, but `ranks` contains the lateness; set straggler_s to 0");
 }
 
 class Ranks {
