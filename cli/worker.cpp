@@ -21,11 +21,11 @@
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
+#include "runner/launcher/exchange/token.hpp"
 #include "runner/launcher/listening_socket.hpp"
 #include "runner/launcher/rank_environment.hpp"
 #include "runner/launcher/start.hpp"
 #include "runner/launcher/status_page.hpp"
-#include "runner/launcher/token.hpp"
 #include "runner/measure/installation.hpp"
 #include "runner/measure/plan.hpp"
 
@@ -89,7 +89,8 @@ class Worker : public Subcommand {
       throw Failure(ExitCode::usage,
                     fmt::format("--strategy dp is one process with replicas, but WORLD_SIZE={}", start.world_size),
                     "--strategy ddp, or one process", "start one process and give --replicas");
-    if (!dp && replicas_ > 0) throw Failure(ExitCode::usage, "--replicas needs --strategy dp", "both, or neither");
+    if (!dp && replicas_ > 0)
+      throw Failure(ExitCode::usage, "--replicas needs --strategy dp", "", "give --strategy dp, or no --replicas");
     if (bench_comm_ && (dp || start.world_size < 2))
       throw Failure(ExitCode::usage, "--bench-comm times messages between ranks, and this is a single process",
                     "two ranks or more", "docs/guide/starting.md shows a command for each way to start them");

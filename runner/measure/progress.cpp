@@ -3,22 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "simulator/units/units.hpp"
+
 namespace ddpprof::measure {
-namespace {
-
-std::string duration_text(double seconds) {
-  if (seconds < 0) return "--";
-  const auto whole = std::llround(seconds);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
-  return fmt::format("{}:{:02} h", whole / 3600, whole / 60 % 60);
-}
-
-}  // namespace
 
 double remaining_s(double configuration_elapsed_s, std::int64_t steps_done, std::int64_t steps_planned,
                    double finished_total_s, std::int64_t finished, std::int64_t waiting) {
@@ -74,7 +64,7 @@ void ProgressLine::update(const std::string& activity, std::int64_t step, std::i
   // Carriage return and "erase to the end of the line".
   out_ << "\r\033[K"
        << fmt::format("[{}/{}] {} N={}: {}, ETA {}", finished_ + 1, configurations_, to_string(current_.strategy),
-                      current_.workers, steps, duration_text(left_s))
+                      current_.workers, steps, left_s < 0 ? "--" : units::clock_text(left_s))
        << std::flush;
   shown_ = true;
 }

@@ -11,8 +11,9 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/import/ranks/json_text.hpp"
 #include "runner/host/network.hpp"
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 #include "runner/measure/error.hpp"
 #include "runner/measure/programs.hpp"
 #include "runner/scenario/read.hpp"
@@ -31,11 +32,6 @@ struct Earlier {
   std::string name, kind, device, status, torch, processor, gpu, started_by;
   std::int64_t cores = 0, threads = 0;
 };
-
-std::string text_of(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);  // end() too if it is not an object
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 class Resume {
  public:
@@ -124,10 +120,11 @@ class Resume {
       one.cores = query.getColumn(7).getInt64();
       one.threads = query.getColumn(8).getInt64();
       const auto versions = nlohmann::json::parse(query.getColumn(9).getString(), nullptr, false);
-      one.torch = text_of(versions, "torch");
-      one.processor = text_of(versions, "processor");
-      one.gpu = text_of(versions, "gpu");
-      one.started_by = text_of(nlohmann::json::parse(query.getColumn(10).getString(), nullptr, false), "started_by");
+      one.torch = ranks::text_of(versions, "torch");
+      one.processor = ranks::text_of(versions, "processor");
+      one.gpu = ranks::text_of(versions, "gpu");
+      one.started_by =
+          ranks::text_of(nlohmann::json::parse(query.getColumn(10).getString(), nullptr, false), "started_by");
       all.push_back(std::move(one));
     }
     return all;

@@ -1,6 +1,6 @@
 // Files that a rank sends to rank 0 through the store: for any offer and data, the files arrive complete under names
 // that rank 0 makes, or none of them arrive.
-#include "runner/launcher/gather.hpp"
+#include "runner/launcher/exchange/gather.hpp"
 
 #include <map>
 #include <set>

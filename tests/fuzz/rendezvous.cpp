@@ -1,10 +1,10 @@
 // Messages between ranks through the store. Every process that reaches the port can write to it. Any text gives a valid
 // registration or decision, or nothing.
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 
 #include <algorithm>
 
-#include "runner/launcher/token.hpp"
+#include "runner/launcher/exchange/token.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 using namespace ddpprof;

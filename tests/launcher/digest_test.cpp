@@ -1,5 +1,5 @@
 // Digests, compared with published test vectors.
-#include "runner/launcher/digest.hpp"
+#include "runner/launcher/exchange/digest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Files that ranks send to rank 0 through a store: complete, in pieces, and with ranks that fail during the transfer.
-#include "runner/launcher/gather.hpp"
+#include "runner/launcher/exchange/gather.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runner/launcher/digest.hpp"
+#include "runner/launcher/exchange/digest.hpp"
 #include "tests/store/shard_builder.hpp"
 
 namespace ddpprof::launcher {

@@ -1,5 +1,5 @@
 // The rendezvous rejects ranks that differ.
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The token's file on a real file system, pipes included, and what is proved with it.
-#include "runner/launcher/token.hpp"
+#include "runner/launcher/exchange/token.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

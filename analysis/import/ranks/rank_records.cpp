@@ -14,6 +14,7 @@
 #include "analysis/export/json_depth.hpp"
 #include "analysis/import/ranks/error.hpp"
 #include "analysis/import/ranks/foreign_file.hpp"
+#include "analysis/import/ranks/json_text.hpp"
 #include "analysis/import/ranks/rank_folder.hpp"
 #include "analysis/import/ranks/result_facts.hpp"
 #include "tracer/store/shard/shard_reader.hpp"
@@ -26,11 +27,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr std::uint64_t largest_json_bytes = 256u << 20;     // a result with every step and sweep of a long run
 constexpr std::uint64_t largest_scenario_bytes = 16u << 20;  // a thousand times a long scenario
-
-std::string text_of(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 // Returns nullopt if the file does not exist. `text` receives the file's text.
 std::optional<nlohmann::json> read_json(const fs::path& path, std::string& text) {

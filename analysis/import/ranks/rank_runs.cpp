@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "analysis/import/ranks/error.hpp"
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 #include "runner/scenario/read.hpp"
 
 namespace ddpprof::ranks {

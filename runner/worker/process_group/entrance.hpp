@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "runner/launcher/token.hpp"
+#include "runner/launcher/exchange/token.hpp"
 #include "runner/worker/process_group/process_group.hpp"
 
 namespace ddpprof::worker {

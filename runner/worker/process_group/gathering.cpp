@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "runner/launcher/deadline.hpp"
-#include "runner/launcher/gather.hpp"
+#include "runner/launcher/exchange/gather.hpp"
 #include "runner/worker/first_line.hpp"
 #include "runner/worker/process_group/guard.hpp"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "runner/launcher/token.hpp"
+#include "runner/launcher/exchange/token.hpp"
 #include "runner/worker/loop/context.hpp"
 
 namespace ddpprof::worker {

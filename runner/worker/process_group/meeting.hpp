@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 #include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/process_group.hpp"
 #include "runner/worker/process_group/roll.hpp"

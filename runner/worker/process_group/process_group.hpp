@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 #include "runner/launcher/start.hpp"
 #include "runner/worker/process_group/traced_backend.hpp"
 #include "runner/worker/torch.hpp"

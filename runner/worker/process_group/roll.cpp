@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "runner/launcher/digest.hpp"
+#include "runner/launcher/exchange/digest.hpp"
 
 namespace ddpprof::worker {
 namespace {

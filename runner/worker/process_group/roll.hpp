@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "runner/launcher/rendezvous.hpp"
-#include "runner/launcher/token.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
+#include "runner/launcher/exchange/token.hpp"
 #include "runner/worker/torch.hpp"
 
 namespace ddpprof::worker {

@@ -1,4 +1,4 @@
-#include "runner/launcher/digest.hpp"
+#include "runner/launcher/exchange/digest.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runner/launcher/exchange/token.hpp"
 #include "runner/launcher/rank_files.hpp"
-#include "runner/launcher/token.hpp"
 
 namespace ddpprof::launcher {
 

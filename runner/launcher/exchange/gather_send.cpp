@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runner/launcher/digest.hpp"
-#include "runner/launcher/gather.hpp"
+#include "runner/launcher/exchange/digest.hpp"
+#include "runner/launcher/exchange/gather.hpp"
 #include "tracer/format/shard_format.hpp"
 
 namespace ddpprof::launcher {

@@ -1,4 +1,4 @@
-#include "runner/launcher/token.hpp"
+#include "runner/launcher/exchange/token.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runner/launcher/digest.hpp"
+#include "runner/launcher/exchange/digest.hpp"
 
 namespace ddpprof::launcher {
 namespace {

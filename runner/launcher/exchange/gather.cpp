@@ -1,4 +1,4 @@
-#include "runner/launcher/gather.hpp"
+#include "runner/launcher/exchange/gather.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "runner/launcher/digest.hpp"
+#include "runner/launcher/exchange/digest.hpp"
 
 namespace ddpprof::launcher {
 namespace {

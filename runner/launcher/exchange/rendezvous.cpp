@@ -1,4 +1,4 @@
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/exchange/rendezvous.hpp"
 
 #include <fmt/format.h>
 
