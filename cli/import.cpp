@@ -46,7 +46,7 @@ void check_no_own_export(const std::string& name) {
   }
   for (const fs::path& file : files)
     if (import::is_own_export(file))
-      throw Failure(ExitCode::usage, "cannot import " + file.string() + ": this file is an export of ddpprof",
+      throw Failure(ExitCode::usage, "cannot import " + file.string() + ": it is an export of ddpprof",
                     "files of other programs", "open the database that the export was made from");
 }
 
@@ -69,11 +69,11 @@ class Import : public Subcommand {
     app.add_flag("--partial", partial_,
                  "Import runs with missing ranks, marked as partial (folders of ddpprof worker)");
     app.add_option("--batch-per-worker", batch_per_worker_,
-                   "Samples per rank and micro-batch, if the traces do not contain it")
+                   "Samples per rank and micro-batch, if the traces do not contain this number")
         ->check(CLI::PositiveNumber);
-    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the traces do not contain it")
+    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the traces have no message sizes")
         ->check(CLI::PositiveNumber);
-    app.add_option("--nodes", nodes_, "Number of hosts (traces do not contain it; default 1)")
+    app.add_option("--nodes", nodes_, "Number of hosts (traces do not contain this number; default 1)")
         ->check(CLI::PositiveNumber);
     app.add_option("--cores", cores_, "Cores of a host, for traces of CPUs (default: the number of ranks)")
         ->check(CLI::PositiveNumber);

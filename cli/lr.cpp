@@ -92,10 +92,12 @@ class LearningRateSubcommand final : public Subcommand {
     if (base_ && !(*base_ > 0.0)) {
       throw Failure(ExitCode::usage, "--base: the learning rate is not above 0", "e.g. 0.1");
     }
-    if (warmup_epochs_ && !(*warmup_epochs_ >= 0.0))
-      throw Failure(ExitCode::usage, "--warmup-epochs: the value is below 0", "e.g. 5");
-    if (!(price_ >= 0.0) || !std::isfinite(price_))
-      throw Failure(ExitCode::usage, "--price: the value is below 0", "e.g. 2.5");
+    const auto check_0_or_more = [](const std::string& option, double value, const char* example) {
+      if (!std::isfinite(value)) throw Failure(ExitCode::usage, option + ": the value is not finite", example);
+      if (value < 0.0) throw Failure(ExitCode::usage, option + ": the value is below 0", example);
+    };
+    if (warmup_epochs_) check_0_or_more("--warmup-epochs", *warmup_epochs_, "e.g. 5");
+    check_0_or_more("--price", price_, "e.g. 2.5");
     if (target_loss_ && !std::isfinite(*target_loss_))
       throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
     if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});

@@ -85,7 +85,9 @@ report::Table knees(const std::vector<scaling::ScalingPoint>& points) {
   report::Table made;
   made.name = "knees";
   made.title = "From which N the job is communication-bound";
-  made.note = "Checked: every N up to 64, then N in steps of 1/16.";
+  made.note =
+      "The smallest evaluated N. Every N up to 64 is evaluated; above 64, N grows by 1/16 per step, so a smaller N "
+      "between two steps is possible.";
   made.columns = {share("share", "exposed share of the step above"), count("workers", "from N", "workers")};
   for (const double above : scaling::knee_shares) {
     const auto found = scaling::knee(points, above);

@@ -158,7 +158,8 @@ class Record : public Subcommand {
     app.add_option("--format", format_, format_help)->capture_default_str();
     app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")
         ->check(CLI::PositiveNumber);
-    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the messages do not contain it")
+    app.add_option("--param-bytes", parameter_bytes_,
+                   "Bytes of all gradients, if the recorded collectives have no message sizes")
         ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: the database's)");
     app.add_option("--max-mb", max_mb_, "Limit of recorded MiB per process (default 1024)")
@@ -207,7 +208,7 @@ class Record : public Subcommand {
     } catch (const UserError& error) {
       context.messages << "ddpprof record: " << error.text() << '\n';
     } catch (const std::exception& error) {
-      context.messages << "ddpprof record: no database was made: " << error.what() << '\n';
+      context.messages << "ddpprof record: cannot make the database or its report: " << error.what() << '\n';
     }
     std::error_code ignored;
     const std::size_t running = writing(shards);

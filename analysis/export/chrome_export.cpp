@@ -31,10 +31,6 @@ std::string process_labels(const ShardClock& shard) {
   return labels;
 }
 
-void add_own(Json& arguments, Json own) {
-  if (!own.is_null()) arguments[own_key] = std::move(own);
-}
-
 void write_step(ChromeWriter& writer, const ShardClock& shard, const store::StepRow& row) {
   const std::int64_t start = row.start_ns, end = start + row.duration_ns;
   Json arguments = {{"step", row.step},

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "tracer/store/clock.hpp"
@@ -53,6 +54,11 @@ bool is_text(std::string_view bytes);
 // "inf"} for an infinity.
 Json cell(std::string_view text);
 Json cell(double number);
+
+// Adds `own`, the values that `arguments` cannot represent, as the member own_key. Does nothing if `own` is null.
+inline void add_own(Json& arguments, Json own) {
+  if (!own.is_null()) arguments[own_key] = std::move(own);
+}
 
 // Converts a range's domain to the category that trace readers expect, and back. The category without a domain is
 // "nvtx".

@@ -46,10 +46,6 @@ Payload payload_of(const SQLite::Column& value) {
   return value.getString();
 }
 
-void add_own_arguments(Json& arguments, Json own) {
-  if (!own.is_null()) arguments[own_key] = std::move(own);
-}
-
 std::int64_t write_ranges(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard) {
   std::int64_t crossing = thread_track + first_crossing;
   auto threads = name_threads(db, writer, shard,
@@ -90,18 +86,18 @@ std::int64_t write_ranges(SQLite::Database& db, ChromeWriter& writer, const Shar
 
     if (mark) {
       if (!ended || end_local != start_local) own["end_ns"] = ended ? Json(end_local) : Json();
-      add_own_arguments(arguments, std::move(own));
+      add_own(arguments, std::move(own));
       writer.instant(track, name, category, start, arguments);
     } else if (!ended) {
       own["kind"] = kind;
-      add_own_arguments(arguments, std::move(own));
+      add_own(arguments, std::move(own));
       writer.instant(track, name + " never ended", "unfinished", start, arguments);
       ++unfinished;
     } else {
       const std::int64_t end = shard.aligned(end_local);
       shard.keep_end(own, end_local);
       if (kind != 0 && kind != 1) own["kind"] = kind;
-      add_own_arguments(arguments, std::move(own));
+      add_own(arguments, std::move(own));
       if (kind == 1)
         writer.async(track, name, category, start, end, arguments);
       else
@@ -151,7 +147,7 @@ void write_streams(SQLite::Database& db, ChromeWriter& writer, const ShardClock&
     Json own;
     shard.keep_start(own, start_local);
     shard.keep_end(own, end_local);
-    add_own_arguments(arguments, std::move(own));
+    add_own(arguments, std::move(own));
     writer.complete(tracks.at(key).track_of(writer, start, end), row.getColumn(4).getString(),
                     copy ? "memcpy" : "kernel", start, end, arguments);
     writer.count(copy ? EventTable::memcpy : EventTable::kernel);
@@ -180,7 +176,7 @@ void write_api_calls(SQLite::Database& db, ChromeWriter& writer, const ShardCloc
     if (named && (interface == "api" || !is_text(interface))) own["domain"] = cell(interface);
     shard.keep_start(own, start_local);
     shard.keep_end(own, end_local);
-    add_own_arguments(arguments, std::move(own));
+    add_own(arguments, std::move(own));
     // Trace readers expect a call's name in its interface's category; a name made from a number would mislead them.
     writer.complete(tracks.at(row.getColumn(0).getInt64()).tracks.track_of(writer, start, end),
                     named ? row.getColumn(6).getString() : fmt::format("{} call {}", interface, function),

@@ -42,7 +42,8 @@ Text text_of(trace::DiagnosticCode code) {
       return {Severity::warning, "cupti_incomplete", "some GPU activity is missing",
               "GPU times are too low where activity is missing; remove the cause and measure again"};
     case forked:
-      return {Severity::info, "forked", "the process forked; the child has its own shard", "nothing"};
+      return {Severity::info, "forked", "the process was forked from a recorded process",
+              "nothing to do: parent and child have one shard each"};
   }
   return {Severity::warning, "unknown_diagnostic", "the tracer reported a code that this program does not know",
           "use the ddpprof version of the tracer"};

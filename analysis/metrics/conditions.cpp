@@ -137,7 +137,10 @@ std::vector<Disturbance> disturbances(const Configuration& c, const Conditions& 
       "Set the governor to performance, or use a longer warm-up (measure.warmup_steps).");
   look(
       "too_hot", 0.0, [](const Condition& row) { return number(row.thermal_throttles); },
-      [](double v) { return fmt::format("A core or package was throttled {:.0f} times because it was too hot", v); },
+      [](double v) {
+        return fmt::format("The processor's frequency was lowered because of heat: it was throttled {:.0f} time{}", v,
+                           v == 1.0 ? "" : "s");
+      },
       "Improve the cooling, or lower the frequency so that it stays constant. Then measure again.");
   look(
       "quota_throttled", quota_share_most, quota_share,

@@ -28,14 +28,15 @@ std::string RankEvidence::text() const {
     }
     if (!computes_longer && !waits_for_input) {
       said += fmt::format(
-          "; neither its compute (limit: {:g} % longer) nor its input (limit: {:g} % of the step longer) explains "
-          "this, so check its host and its network",
+          "; neither its compute (limit: {:g} % longer) nor its wait for input (limit: {:g} % of the step longer) is "
+          "significantly longer; check its host and its network",
           100.0 * finding_compute_least, 100.0 * finding_wait_least);
     }
   } else {
     said = fmt::format(
-        "{} computes {} longer than the median of the other ranks ({}), but the other ranks do not wait for it", who,
-        units::percent(compute_excess), units::chance(compute_p));
+        "{} computes {} longer than the median of the other ranks ({}); no significant wait of the other ranks for it "
+        "was found (limit: {:g} % of the step)",
+        who, units::percent(compute_excess), units::chance(compute_p), 100.0 * finding_wait_least);
   }
   said += ".";
   for (const std::string& sentence : of_its_host) said += " " + sentence;

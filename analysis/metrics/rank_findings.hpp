@@ -3,7 +3,7 @@
 // A rank is a straggler if
 // - it waits least in significantly more steps than expected by chance (exact binomial test against 1/N over the
 //   effective number of steps), and
-// - the other ranks lose more than 1 % of the step by it.
+// - the other ranks lose at least 1 % of the step by it.
 // A rank whose compute is at least 2 % longer than the median of the others (sign test of the difference in each step,
 // over blocks of steps) is also named, even if no rank waits for it. Every test is made for each rank that recorded
 // steps, so p-values are multiplied by the number of ranks (Bonferroni). DDP ranks without steps are listed as missing.
@@ -24,7 +24,7 @@ inline constexpr double finding_compute_least = 0.02;  // relative to the comput
 struct RankEvidence {
   std::int64_t rank = 0;
   std::string host;
-  bool keeps_waiting = false, computes_longer = false, waits_for_input = false;  // significant and above its limit
+  bool keeps_waiting = false, computes_longer = false, waits_for_input = false;  // significant and not below its limit
   std::int64_t collectives = 0, arrives_last = 0;                                // in measured steps
   double kept_waiting_s = 0;  // median wait of the others, then median over the collectives in which this rank is last
   std::int64_t steps = 0, last_in_steps = 0;

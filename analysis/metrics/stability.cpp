@@ -173,7 +173,8 @@ std::vector<Cause> causes_of_noise(const Configuration& c, const Conditions& con
   }
   if (steps > 0 && effective < dependent * steps)
     causes.push_back(
-        {fmt::format("Neighbouring steps are correlated: {:.0f} steps are equivalent to {:.0f} independent steps.",
+        {fmt::format("Neighbouring steps are correlated: the median of {:.0f} steps is only as precise as that of "
+                     "{:.0f} independent steps.",
                      steps, effective),
          "Measure more steps (measure.steps) or more repeats (measure.repeats)."});
   const auto measured = static_cast<std::int64_t>(c.measured.size());

@@ -1,10 +1,10 @@
 // Coarser levels of one row of events, computed once after loading. A frame uses a level whose blocks are about one
 // pixel wide.
 //
-// A level of resolution r holds every event of r or longer as its own block, and shorter events joined: at most one
-// block for each r of time between them. So a view of W ns needs at most 2 W / r blocks for any number of events. A
-// level is kept only if it has a quarter of the blocks below, which bounds all levels to a third of the number of
-// events.
+// In a level of resolution r, an event of r or longer has its own block. Shorter events that start in the same interval
+// [k r, (k + 1) r) share one block. So a view of W ns needs about 2 W / r blocks at most, for any number of events. A
+// level is kept only if it has at most a quarter as many blocks as the level below it (the finest level: a quarter of
+// the number of events). So all levels together have at most a third as many blocks as there are events.
 #pragma once
 
 #include <cstdint>

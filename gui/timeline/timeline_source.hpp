@@ -21,7 +21,8 @@ class TimelineSource : public QObject {
   explicit TimelineSource(QObject* parent = nullptr);
 
   void set_file(std::filesystem::path path);  // drops the present timeline; an empty path means no file
-  // Starts reading unless the measurement is read or being read. Empty: does nothing.
+  // Drops the present timeline and starts to read this measurement. Does nothing if the last request was for the same
+  // measurement, also after cancel() or an error. Empty, or without a file: stops reading and drops the timeline.
   void request(std::optional<std::int64_t> measurement);
   // Stops reading; what was read (steps and collectives) stays.
   void cancel();

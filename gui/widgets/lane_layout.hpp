@@ -65,7 +65,8 @@ LaneLayout lay_out(const step::StepLanes&, double width, TimeWindow, const LaneM
 // Returns the kinds that are drawn, in the order of the legend.
 std::vector<step::SegmentKind> kinds_of(const step::StepLanes&);
 
-// Returns a window with the same middle, `factor` times as long, inside `whole`.
+// Returns a window that is `factor` times as long and in which `at_s` has the same relative position. The length is
+// limited to 1e-5 to 1 times that of `whole`. A window that would leave `whole` is moved to its edge.
 TimeWindow zoomed(TimeWindow, double factor, double at_s, TimeWindow whole);
 TimeWindow moved(TimeWindow, double by_s, TimeWindow whole);
 

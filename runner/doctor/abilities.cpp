@@ -17,7 +17,7 @@ bool has_backend(const Worker& worker, const std::string& name) {
 std::string hindrance(const Facts& facts) {
   if (!facts.worker.problem.empty()) return "ddpprof-worker " + facts.worker.problem;
   if (facts.memory.usable_bytes() < measure::bare_rank_bytes)
-    return fmt::format("{} of memory are available and a rank needs {}", gibibytes(facts.memory.usable_bytes()),
+    return fmt::format("{} of memory is available and a rank needs {}", gibibytes(facts.memory.usable_bytes()),
                        gibibytes(measure::bare_rank_bytes));
   if (!facts.folder_writable) return "databases cannot be written to " + facts.database_folder;
   return "";
@@ -43,15 +43,20 @@ Hindrance gpu_hindrance(const Facts& facts) {
   return {};
 }
 
+// "1 rank", "2 ranks"
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 Ability cpu_ability(const Facts& facts, const std::string& what, const char* unit, bool processes) {
   Ability ability{what, false, hindrance(facts), facts.worker.remedy};
   if (!ability.detail.empty()) return ability;
   ability.can = true;
-  ability.detail = fmt::format("up to {} {} with one core each", facts.usable_cores, unit);
+  ability.detail = fmt::format("up to {} with one core each", counted(facts.usable_cores, unit));
   const std::int64_t fit = facts.memory.usable_bytes() / measure::bare_rank_bytes;
   if (processes)
-    ability.detail +=
-        fmt::format("; memory is sufficient for about {} ranks of a small model", std::min<std::int64_t>(fit, 1024));
+    ability.detail += fmt::format("; memory is sufficient for about {} of a small model",
+                                  counted(std::min<std::int64_t>(fit, 1024), "rank"));
   ability.detail += "; more of them share cores, which the report shows";
   return ability;
 }
@@ -62,13 +67,13 @@ bool can_measure(const Facts& facts) { return hindrance(facts).empty(); }
 
 std::vector<Ability> abilities(const Facts& facts) {
   std::vector<Ability> all;
-  Ability gloo = cpu_ability(facts, "DDP over Gloo on the CPU", "ranks", true);
+  Ability gloo = cpu_ability(facts, "DDP over Gloo on the CPU", "rank", true);
   if (gloo.can && !has_backend(facts.worker, "gloo")) {
     gloo.can = false;
     gloo.detail = "this worker was built without Gloo";
   }
   all.push_back(gloo);
-  Ability mpi = cpu_ability(facts, "DDP over MPI on the CPU", "ranks", true);
+  Ability mpi = cpu_ability(facts, "DDP over MPI on the CPU", "rank", true);
   if (mpi.can && !has_backend(facts.worker, "mpi")) {
     mpi.can = false;
     mpi.detail = "this worker was built without MPI";
@@ -76,7 +81,7 @@ std::vector<Ability> abilities(const Facts& facts) {
   }
   if (mpi.can) mpi.detail += "; mpirun starts them";
   all.push_back(mpi);
-  all.push_back(cpu_ability(facts, "DataParallel on the CPU", "replicas", false));
+  all.push_back(cpu_ability(facts, "DataParallel on the CPU", "replica", false));
 
   const auto [no_gpu, no_gpu_advice] = gpu_hindrance(facts);
   Ability nccl{"DDP over NCCL on GPUs", no_gpu.empty(), no_gpu, ""};
@@ -85,7 +90,7 @@ std::vector<Ability> abilities(const Facts& facts) {
     nccl.detail = "this worker was built without NCCL";
     nccl.advice = "build it against a LibTorch with NCCL, or measure with backend: gloo";
   }
-  if (nccl.can) nccl.detail = fmt::format("up to {} ranks with one GPU each", facts.worker.cuda_devices);
+  if (nccl.can) nccl.detail = fmt::format("up to {} with one GPU each", counted(facts.worker.cuda_devices, "rank"));
   if (!no_gpu.empty()) nccl.advice = no_gpu_advice;
   all.push_back(nccl);
   Ability dp{"DataParallel on GPUs", no_gpu.empty() && facts.worker.cuda_devices > 1, no_gpu, ""};
@@ -120,8 +125,8 @@ std::vector<Ability> abilities(const Facts& facts) {
     return !one.loopback && one.state != "down" && !one.addresses.empty();
   });
   Ability hosts{"several hosts", reachable > 0 && can_measure(facts), "", ""};
-  hosts.detail = hosts.can ? fmt::format("{} interface{} with an address; run ddpprof doctor on the other hosts too",
-                                         reachable, reachable == 1 ? "" : "s")
+  const std::string with_address = counted(reachable, "interface") + " with an address";
+  hosts.detail = hosts.can            ? with_address + "; run ddpprof doctor on the other hosts too"
                  : can_measure(facts) ? "only the loopback interface has an address"
                                       : hindrance(facts);
   all.push_back(hosts);

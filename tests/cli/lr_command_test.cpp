@@ -213,6 +213,8 @@ TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
   const std::pair<std::vector<std::string>, const char*> all[] = {
       {{"--optimizer", "adaptiv"}, "did you mean 'adaptive'?"},
       {{"--warmup-epochs", "-1"}, "--warmup-epochs: the value is below 0"},
+      {{"--warmup-epochs", "inf"}, "--warmup-epochs: the value is not finite"},
+      {{"--price", "nan"}, "--price: the value is not finite"},
       {{"--target-loss", "inf"}, "--target-loss: the value is not finite"},
       {{"--epochs", "0"}, "--epochs"},
       {{"--batch-per-worker", "0"}, "--batch-per-worker"},
@@ -308,7 +310,8 @@ TEST_F(OtherScenarios, AdaScaleWithoutANoiseScaleSaysWhatItLacks) {
 TEST_F(OtherScenarios, AFileOfBeforeTrainedByWholeEpochs) {
   const auto tables = of_both(with("before", "", "rule: linear, apply: true"));
   EXPECT_EQ(tables.at("learning_rate_rules")["rows"][2]["total_steps"], 4 * 79);
-  EXPECT_THAT(tables.at("training_time")["note"].get<std::string>(), HasSubstr("last batch of an epoch counts as a full batch"));
+  EXPECT_THAT(tables.at("training_time")["note"].get<std::string>(),
+              HasSubstr("last batch of an epoch counts as a full batch"));
   const auto now = of_both(with("now", "", "rule: linear, apply: true",
                                 "UPDATE measurement SET options = json_set(options, '$.batches_span_epochs', "
                                 "json('true'))"));

@@ -33,7 +33,7 @@ TEST_F(OwnExportCommand, EveryFormatIsRefusedWithTheWayOut) {
       arguments.insert(arguments.end(), inputs.begin(), inputs.end());
       const Outcome outcome = run_ddpprof(arguments);
       EXPECT_EQ(outcome.code, 2) << path;
-      EXPECT_THAT(outcome.messages, AllOf(HasSubstr(file + ": this file is an export of ddpprof"),
+      EXPECT_THAT(outcome.messages, AllOf(HasSubstr(file + ": it is an export of ddpprof"),
                                           HasSubstr("open the database that the export was made from")));
     }
   EXPECT_FALSE(fs::exists(out("x.db")));

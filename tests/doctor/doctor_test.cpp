@@ -144,7 +144,7 @@ TEST(Abilities, NothingCanBeMeasuredWithoutMemoryOrAFolder) {
   Facts facts = facts_of("cgroup-v1");
   facts.memory.available_bytes = host::Reading<std::int64_t>::of(std::int64_t{100} << 20);
   EXPECT_FALSE(can_measure(facts));
-  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("100 MiB of memory are available"));
+  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("100 MiB of memory is available"));
   facts = facts_of("cgroup-v1");
   facts.folder_writable = false;
   EXPECT_FALSE(can_measure(facts));

@@ -29,7 +29,7 @@ std::string condition(const store::Table& table, std::int64_t measurement, bool 
   if (has(table, "shard_id")) return "shard_id IN (SELECT shard_id FROM place)";
   if (has(table, "step_id"))
     return "EXISTS (SELECT 1 FROM source.step s JOIN place p ON p.shard_id = s.shard_id WHERE s.id = t.step_id)";
-  if (table.name == "meta") return fmt::format("key <> '{}'", part_key);
+  if (table.name == "meta") return "1";
   if (sole) return "1";
   if (table.name == "scenario")
     return fmt::format("id = (SELECT scenario_id FROM source.measurement WHERE id = {})", measurement);
@@ -73,27 +73,17 @@ void hash_row(SQLite::Statement& row, std::uint64_t& hash) {
   }
 }
 
-// Identifies the database by its program, its measurements and its ranks. The identity is that of the database from
-// which the measurement was first exported, and includes its number of measurements.
+// Identifies the database by its program, its measurements and its ranks, and writes its number of measurements.
 void write_identity(SQLite::Database& sql) {
   SQLite::Statement insert(sql, "INSERT INTO DDPPROF_EXPORT VALUES ('database', ?), ('measurements', ?)");
-  SQLite::Statement part(sql,
-                         "SELECT CAST(SUBSTR(value, 1, INSTR(value, ' ') - 1) AS INTEGER), "
-                         "CAST(SUBSTR(value, INSTR(value, ' ') + 1) AS INTEGER) FROM source.meta WHERE key = ?");
-  part.bind(1, part_key);
-  if (part.executeStep()) {
-    insert.bind(1, part.getColumn(0).getInt64());
-    insert.bind(2, part.getColumn(1).getInt64());
-  } else {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char* query : {"SELECT * FROM source.meta ORDER BY key", "SELECT * FROM source.measurement ORDER BY id",
-                              "SELECT * FROM source.shard ORDER BY id"}) {
-      SQLite::Statement rows(sql, query);
-      while (rows.executeStep()) hash_row(rows, hash);
-    }
-    insert.bind(1, static_cast<std::int64_t>(hash));
-    insert.bind(2, sql.execAndGet("SELECT COUNT(*) FROM source.measurement").getInt64());
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char* query : {"SELECT * FROM source.meta ORDER BY key", "SELECT * FROM source.measurement ORDER BY id",
+                            "SELECT * FROM source.shard ORDER BY id"}) {
+    SQLite::Statement rows(sql, query);
+    while (rows.executeStep()) hash_row(rows, hash);
   }
+  insert.bind(1, static_cast<std::int64_t>(hash));
+  insert.bind(2, sql.execAndGet("SELECT COUNT(*) FROM source.measurement").getInt64());
   insert.exec();
 }
 

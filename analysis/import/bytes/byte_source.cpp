@@ -39,7 +39,7 @@ void FileSource::pass_over_rest(const std::string& unit) {
   const std::uint64_t bytes = file_->position() - at;
   remark_ = file_->name() + ": byte " + std::to_string(at) + ": skipped " + std::to_string(bytes) +
             (zeros ? " zero" : "") + (bytes == 1 ? " byte" : " bytes") + " after the last " + unit +
-            (zeros ? " (padding)" : ", because they do not begin another one");
+            (zeros ? " (padding)" : ", because no " + unit + " begins there");
 }
 
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path) {

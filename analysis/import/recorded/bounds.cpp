@@ -15,8 +15,8 @@ std::string asked_steps(const store::BoundsInfo& bounds) {
   return fmt::format("steps {} to {}", bounds.first_step, bounds.last_step);
 }
 
-std::string several(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+std::string several(std::uint64_t count, const char* one, const char* more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
 }
 
 std::string joined_lines(std::string lines) {
@@ -50,7 +50,7 @@ std::optional<std::int64_t> RecordedBounds::step_number(std::int64_t tid, std::i
 }
 
 Note note_of_bounds(const store::BoundsInfo& bounds, const std::vector<Span>& windows, std::int64_t until_ns) {
-  std::string kept = several(windows.size(), "recording window");
+  std::string kept = several(windows.size(), "recording window", "recording windows");
   if (bounds.watches_steps)
     kept = asked_steps(bounds) + fmt::format(" (named like \"{}\"), ", bounds.step_range) + kept;
   std::string seen;
@@ -65,28 +65,30 @@ Note note_of_bounds(const store::BoundsInfo& bounds, const std::vector<Span>& wi
     kept += fmt::format(" of {:.3f} s", static_cast<double>(total_ns) * 1e-9);
   return {ingest::Severity::warning, "recording_bounded",
           static_cast<std::int64_t>(bounds.left_out_events + bounds.left_out_activities),
-          fmt::format("recorded as requested: {}{}; left out: {} ranges and marks, {} GPU records", kept, seen,
-                      bounds.left_out_events, bounds.left_out_activities),
+          fmt::format("recorded as requested: {}{}; left out: {}, {}", kept, seen,
+                      several(bounds.left_out_events, "range or mark", "ranges and marks"),
+                      several(bounds.left_out_activities, "GPU record", "GPU records")),
           "times and counts cover the recorded part only; record without bounds for the whole job"};
 }
 
 std::string why_nothing_was_kept(const store::BoundsInfo& bounds) {
   if (!bounds.watches_steps)
     return fmt::format(
-        "recording was off all the time ({} ranges and marks occurred): the process ended before --delay, or received "
-        "no --toggle-signal",
-        bounds.left_out_events);
+        "recording was off all the time ({} occurred): the process ended before --delay, or received no "
+        "--toggle-signal",
+        several(bounds.left_out_events, "range or mark", "ranges and marks"));
   if (bounds.steps_seen > 0)
     return fmt::format(
         "{} were requested, but {} occurred: {} to {}, the first named \"{}\" (or recording was off during the "
         "requested steps)",
-        asked_steps(bounds), several(bounds.steps_seen, "step"), bounds.lowest_step, bounds.highest_step,
+        asked_steps(bounds), several(bounds.steps_seen, "step", "steps"), bounds.lowest_step, bounds.highest_step,
         bounds.step_range);
-  const std::string seen =
-      bounds.names_seen.empty() ? "no range" : fmt::format("ranges named \"{}\"", joined_lines(bounds.names_seen));
+  const std::string seen = bounds.names_seen.empty()
+                               ? "no range was seen"
+                               : fmt::format("the first names are \"{}\"", joined_lines(bounds.names_seen));
   const std::string wanted = bounds.step_range.empty() ? "no range is named like a step"
                                                        : fmt::format("no range is named \"{}\"", bounds.step_range);
-  return fmt::format("{} were requested, but {}: there were {}; set --step-range to the name of a step's range",
+  return fmt::format("{} were requested, but {} ({}); set --step-range to the name of a step's range",
                      asked_steps(bounds), wanted, seen);
 }
 

@@ -12,7 +12,8 @@
 
 namespace ddpprof::metrics {
 
-// A span with a height. Where spans overlap, the higher one is visible; ties go to the one that starts later.
+// A span with a height. Where spans overlap, the higher one is visible. Ties go to the one that starts later, then to
+// the later one in the list.
 struct Layer {
   Span time;
   std::string name;
@@ -29,7 +30,9 @@ struct Slice {
   std::size_t layer = 0;
 };
 
-// Returns the visible parts within the window, in order of time. Adjacent parts of one layer are one slice.
+// Returns the visible parts within the window, in order of time. Two adjacent parts are one slice in two cases: both
+// are of one layer, or both have the same name and kind and the later one has no bytes. `Slice::layer` is the index of
+// the first part's layer.
 std::vector<Slice> paint(const std::vector<Layer>& layers, Span window);
 
 }  // namespace ddpprof::metrics

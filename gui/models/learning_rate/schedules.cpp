@@ -30,7 +30,7 @@ using learning_rate::Rule;
 using learning_rate::Schedule;
 
 const std::string no_noise =
-    std::string("The gradient noise scale was not measured. Measure it: ") + metrics::measure_noise_command;
+    std::string("This file has no usable gradient noise scale. Measure it with: ") + metrics::measure_noise_command;
 
 std::string rate_text(double rate) { return units::format_quantity(rate, "", 4); }
 
@@ -183,8 +183,8 @@ std::string limits_text(const RateInputs& inputs) {
       "noise scale (McCandlish et al. 2018), little noise is left to average: a rate κ times as high no longer helps, "
       "and further samples are wasted. The noise scale differs between tasks and grows during training";
   text += inputs.noise_scale_samples ? noise_sentence(inputs)
-                                     : ". It was not measured in this file: beyond the limit, try the square-root rate "
-                                       "as well as the linear rate.";
+                                     : ". This file has no usable value of it: beyond the limit, try the square-root "
+                                       "rate as well as the linear rate.";
   if (inputs.options.adaptive_optimizer) {
     const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, schedule_of(inputs, Rule::linear)->kappa);
     text += adam.valid ? " For Adam, the square-root rule also changes the betas and epsilon (table By rule)."
@@ -263,7 +263,7 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
     tables.cost.empty = no_noise;
   const std::optional<double> target = inputs.target_loss ? inputs.target_loss : metrics::default_target(losses.curves);
   std::vector<report::TargetTime> target_times;
-  if (target) target_times = report::target_times(asked, losses, times, *target);
+  if (target && !losses.curves.empty()) target_times = report::target_times(asked, losses, times, *target);
   tables.target_text =
       target_times.empty() ? tables.target.empty : target_text(tables.target.title, target_times, inputs.workers);
   tables.default_target = metrics::default_target(losses.curves);

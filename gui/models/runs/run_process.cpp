@@ -9,16 +9,9 @@
 #include <QStandardPaths>
 #include <algorithm>
 
+#include "simulator/units/units.hpp"
+
 namespace ddpprof::gui {
-namespace {
-
-QString duration_text(double seconds) {
-  const auto whole = static_cast<qint64>(seconds + 0.5);
-  if (whole < 60) return QStringLiteral("%1 s").arg(whole);
-  return QStringLiteral("%1:%2 min").arg(whole / 60).arg(whole % 60, 2, 10, QLatin1Char('0'));
-}
-
-}  // namespace
 
 QString exit_code_text(int code) {
   switch (code) {
@@ -67,7 +60,8 @@ std::optional<RunProgress> parse_progress(const QByteArray& line) {
   progress.fraction = std::clamp((number - 1.0 + part) / all, 0.0, 1.0);
   if (object["remaining_s"].isDouble()) {
     progress.remaining_s = object["remaining_s"].toDouble();
-    progress.text += RunProcess::tr(", about %1 left").arg(duration_text(progress.remaining_s));
+    progress.text +=
+        RunProcess::tr(", about %1 left").arg(QString::fromStdString(units::clock_text(progress.remaining_s)));
   }
   return progress;
 }

@@ -37,7 +37,8 @@ std::string others_sentence(std::vector<fit::TermGain> gains) {
   for (std::size_t i = 1; i < gains.size(); ++i)
     if (gains[i].share >= 5e-4)
       texts.push_back(fmt::format("{} {}", fit::to_string(gains[i].term), units::percent_fixed(gains[i].share)));
-  return texts.empty() ? "" : fmt::format(" Reduction without each other term: {}.", fmt::join(texts, ", "));
+  if (texts.empty()) return "";
+  return fmt::format(" Without one of the other terms, the step would be shorter by: {}.", fmt::join(texts, ", "));
 }
 
 std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {

@@ -25,7 +25,7 @@ class FitPlot : public Plot {
 
   Shows shows_;
   FitView view_;
-  double factor_ = 1.0;  // displayed value / time in seconds
+  double factor_ = 1.0;  // time in seconds / displayed value
 };
 
 }  // namespace ddpprof::gui

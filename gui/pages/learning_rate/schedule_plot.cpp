@@ -54,7 +54,8 @@ void SchedulePlot::show_curves(const std::vector<ScheduleCurve>& curves, Schedul
     line.addToLegend();
     line.setData(QVector<double>(curve.x.begin(), curve.x.end()), QVector<double>(curve.rate.begin(), curve.rate.end()),
                  true);
-    // A line at the target rate: the warm-up ends there and a decay starts there.
+    // The legend shows the highest rate of the curve. This is the target rate, where the warm-up ends and a decay
+    // starts, unless the training ends during the warm-up.
     const double target = *std::max_element(curve.rate.begin(), curve.rate.end());
     line.setName(
         tr("%1: %2").arg(tr(name_of(curve.rule)), QString::fromStdString(units::format_quantity(target, "", 4))));

@@ -231,15 +231,15 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
             .arg(measurements_->currentText()));
     return;
   }
-  const int count = shown->measured_steps;
+  const QString steps =
+      shown->measured_steps == 1 ? tr("1 measured step") : tr("%1 measured steps").arg(shown->measured_steps);
   if (const auto range = range_here()) {
-    range_text_->setText(tr("Only the %n measured step(s) with their middle in the selected %1", nullptr, count)
-                             .arg(QString::fromStdString(units::format_quantity(
-                                 static_cast<double>(range->end_ns - range->begin_ns) / 1e9, "s"))));
+    range_text_->setText(tr("%1 whose middle is in the selected %2")
+                             .arg(steps, QString::fromStdString(units::format_quantity(
+                                             static_cast<double>(range->end_ns - range->begin_ns) / 1e9, "s"))));
     whole_->show();
   } else {
-    range_text_->setText(tr("All %n measured step(s)", nullptr, count) +
-                         (shown->all->repeats > 1 ? tr(" of this repeat") : QString()));
+    range_text_->setText((shown->all->repeats > 1 ? tr("Whole repeat: %1") : tr("Whole measurement: %1")).arg(steps));
     whole_->hide();
   }
   summary_->setText(QString::fromStdString(shown->findings.summary));

@@ -38,7 +38,7 @@ class StripPlot : public Plot {
   bool move_to(const QPointF& position);
 
   RankStrip strip_;
-  double factor_ = 1.0;  // displayed value / value in base units
+  double factor_ = 1.0;  // value in base units / displayed value
   int rank_ = -1, step_ = -1;
   QCPColorMap* map_;
   QCPColorScale* scale_;

@@ -202,7 +202,7 @@ TEST_F(ConditionsTest, AWeakMeasurementSaysWhy) {
   const auto said = notices()["noisy_median"];
   EXPECT_THAT(said.first, HasSubstr("(60 steps in 1 repeat)"));
   EXPECT_THAT(said.first, HasSubstr("Other processes took 40.0 %"));
-  EXPECT_THAT(said.first, HasSubstr("Neighbouring steps are correlated: 60 steps are equivalent to"));
+  EXPECT_THAT(said.first, HasSubstr("the median of 60 steps is only as precise as that of"));
   EXPECT_THAT(said.first, Not(HasSubstr("Too few")));
   EXPECT_THAT(said.second, HasSubstr("End these processes and measure again"));
 }

@@ -249,7 +249,7 @@ TEST(RanksPaired, SaysOnlyWhatWasShown) {
   for (metrics::RankStep& step : times.steps) step.skew_s = step.rank == 3 ? 0.0 : 0.01;
   const metrics::RankFindings findings = find_stragglers(times);
   EXPECT_TRUE(findings.ranks[3].keeps_waiting);
-  EXPECT_NE(findings.summary.find("neither its compute (limit: 2 % longer) nor its input"), std::string::npos)
+  EXPECT_NE(findings.summary.find("neither its compute (limit: 2 % longer) nor its wait for input"), std::string::npos)
       << findings.summary;
 }
 
@@ -308,7 +308,8 @@ TEST_F(Ranks, SaysWhenAStepStandsOutAndWhatGrew) {
 
 TEST_F(Ranks, OneProcessHasNobodyToCompareWith) {
   run_.fill();
-  EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 1)).summary.find("There is only one rank"), std::string::npos);
+  EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 1)).summary.find("There is only one rank"),
+            std::string::npos);
   EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 3)).summary.find("DataParallel is one process"),
             std::string::npos);
   EXPECT_THROW(metrics::read_ranks(run_.database, 99), std::invalid_argument);

@@ -360,9 +360,9 @@ TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
     }
   }
   EXPECT_EQ(said["oversubscribed"],
-            "4 compute threads share 2 cores (2 threads a core): its times include waiting for a core.");
+            "4 compute threads share 2 cores (2 threads per core): the step times include waiting for a core.");
   EXPECT_EQ(said["measurement_partial"], "partial: rank 3 died");
-  EXPECT_EQ(said["incomplete_steps"], "1 measured steps were not recorded by every rank and are left out.");
+  EXPECT_EQ(said["incomplete_steps"], "Left out: 1 measured step that at least one rank did not record.");
 }
 
 // Three repeats of 40 steps of 100, 101 and 130 ms, ± 1 %. With 120 independent steps the median, 101 ms, would have an

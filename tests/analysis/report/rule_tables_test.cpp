@@ -136,6 +136,9 @@ TEST(DurationText, IsInTheUnitsPeopleUse) {
   EXPECT_EQ(units::duration_text(61.0), "1 min 1 s");
   EXPECT_EQ(units::duration_text(3'600.0 + 25 * 60), "1 h 25 min");
   EXPECT_EQ(units::duration_text(2 * 86'400.0 + 3 * 3'600.0), "2 d 3 h");
+  EXPECT_EQ(units::clock_text(59.4), "59 s");
+  EXPECT_EQ(units::clock_text(65.0), "1:05 min");
+  EXPECT_EQ(units::clock_text(2 * 3'600.0 + 5 * 60), "2:05 h");
 }
 
 // Points that a ring with 100 µs and 1 GB/s explains exactly, one rank per host: the forms differ in the latency.

@@ -211,7 +211,7 @@ TEST_F(Skew, WhereNobodyIsNamedItSaysWhy) {
   ASSERT_EQ(last.rows.size(), 1U);
   EXPECT_EQ(cell(last, last.rows[0], "last_rank"), Cell("not known"));
   EXPECT_EQ(cell(last, last.rows[0], "why"),
-            Cell("in 20 the last rank and another rank started within the uncertainty of their clocks"));
+            Cell("in 20 collectives the last start and another start are within the uncertainty of the two clocks"));
 }
 
 TEST_F(Skew, WithoutStepsItSaysHowStepsAreMarkedWhateverWasImported) {
@@ -234,7 +234,7 @@ TEST_F(Skew, StartsAreComparedOnRankZerosClockWhereItIsGoodEnough) {
     EXPECT_NEAR(std::get<double>(cell(last, row, "later_s")), 0.004995, 1e-12);
     EXPECT_NEAR(std::get<double>(cell(last, row, "uncertainty_s")), 20e-6, 1e-15);
     EXPECT_EQ(cell(last, row, "why"),
-              Cell("in 1 the last rank and another rank started within the uncertainty of their clocks"));
+              Cell("in 1 collective the last start and another start are within the uncertainty of the two clocks"));
   }
 }
 

@@ -258,7 +258,7 @@ TEST(TimeToTargetTable, InventsNothing) {
   const std::vector<TrainingTime> questions = {asked("ddp", 8, 0.0)};
   const Table far = time_to_target_table(options_of(), losses, questions, -3.0);
   EXPECT_EQ(far.rows[0][steps_low], Cell());
-  EXPECT_TRUE(words(far.rows[0][note]).starts_with("not reached by all repeats: 0 of 1 did")) << words(far.rows[0][note]);
+  EXPECT_TRUE(words(far.rows[0][note]).starts_with("0 of 1 repeats reached the target;")) << words(far.rows[0][note]);
   EXPECT_EQ(words(far.rows[1][basis]), "not known");
   const Table untimed = time_to_target_table(options_of(), losses, questions, {});
   EXPECT_EQ(untimed.rows[1][low_s], Cell()) << "no predicted step";

@@ -151,7 +151,7 @@ TEST(RateWords, GiveTheLimitOfTheRule) {
 
 TEST(RateWords, GiveTheLimitByTheMeasuredNoise) {
   RateInputs inputs = inputs_at(32);
-  EXPECT_NE(limits_text(inputs).find("was not measured in this file"), std::string::npos);
+  EXPECT_NE(limits_text(inputs).find("This file has no usable value of it"), std::string::npos);
   EXPECT_TRUE(rate_tables(inputs).batches.rows.empty());
   EXPECT_NE(rate_tables(inputs).batches.empty.find("measure.gradient_noise_every"), std::string::npos);
   inputs.noise_scale_samples = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
@@ -191,7 +191,7 @@ class Times : public testing::Test {
 TEST_F(Times, AreTheStepsTimesThePredictedStep) {
   RateInputs inputs = inputs_at(4);
   inputs.set_batch(32, 1);  // as measured
-  const auto predictions = fit::predict(database.get(), file.predict);
+  const auto predictions = fit::predict_all(database.get(), file.predict).predictions;
   const auto rows = times(inputs);
   ASSERT_EQ(rows.size(), 3U) << "the chosen N, and the list's";
   const std::int64_t steps[] = {10010, 5005, 1252};  // for an epoch of 1281167 samples, 32 per worker

@@ -94,7 +94,7 @@ TEST_F(RanksPageTest, OnlyTheSelectedTimeCounts) {
   selection_.set_range(TimeRange{file_.ddp, 400 * test::ms, 700 * test::ms});
   wait();
   EXPECT_EQ(strip().strip().steps, (std::vector<std::int64_t>{2, 3, 4}));
-  EXPECT_TRUE(range_text().startsWith("Only the 3")) << range_text().toStdString();
+  EXPECT_TRUE(range_text().startsWith("3 measured steps")) << range_text().toStdString();
   EXPECT_TRUE(range_text().contains("300 ms")) << range_text().toStdString();
   QTest::mouseClick(&whole(), Qt::LeftButton);
   wait();
@@ -108,11 +108,11 @@ TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsIgnored) {
   selection_.set_range(TimeRange{dp, 0, 250 * test::ms});
   wait();
   EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "dp N=2");
-  EXPECT_EQ(range_text(), "Only the 1 measured step(s) with their middle in the selected 250 ms");
+  EXPECT_EQ(range_text(), "1 measured step whose middle is in the selected 250 ms");
   EXPECT_EQ(strip().strip().steps, std::vector<std::int64_t>{0});
   selection_.set_measurement(file_.ddp);
   wait();
-  EXPECT_EQ(range_text(), "All 12 measured step(s)");
+  EXPECT_EQ(range_text(), "Whole measurement: 12 measured steps");
   EXPECT_EQ(strip().strip().steps.size(), 12U);
 }
 

@@ -22,7 +22,7 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-// "The step takes 18.7 ms in B and 12.3 ms in A, 1.52 times (1.48 to 1.57). exposed +5.1 ms, compute +1.2 ms."
+// "a step takes 18.7 ms in B and 12.3 ms in A: 1.52 times as long (1.48 to 1.57); exposed +5.1 ms, compute +1.2 ms."
 std::string step_sentence(const Difference& step, const std::vector<Difference>& all) {
   std::string text = fmt::format(
       "a step takes {} in B and {} in A: {} times as long ({} to {})", units::format_quantity(step.b_s, "s"),
@@ -80,14 +80,14 @@ std::string signed_time(double seconds) {
   return (seconds < 0 ? "−" : "+") + units::format_quantity(std::abs(seconds), "s");
 }
 
-Cell cell_of(const Table& table, const Row& row, const std::string& column) {
+Cell cell_or_unknown(const Table& table, const Row& row, const std::string& column) {
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     if (table.columns[i].name == column) return row[i];
   return {};
 }
 
 std::string text_of(const Table& table, const Row& row, const std::string& column) {
-  const Cell cell = cell_of(table, row, column);
+  const Cell cell = cell_or_unknown(table, row, column);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&cell)) return units::format_significant(*real, 4);
@@ -131,9 +131,12 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
     table.rows.push_back({no_difference, listed(same), "the step takes the same time in B as in A, within ± 10 %"});
   if (paired.both.empty()) table.rows.push_back({cannot_tell, "", table.empty});
   if (!paired.only_a.empty() || !paired.only_b.empty()) {
-    table.rows.push_back({"only in one", "",
-                          fmt::format("{} configuration(s) only in A, {} only in B: not compared", paired.only_a.size(),
-                                      paired.only_b.size())});
+    const auto counted = [](std::size_t count, const char* file) {
+      return fmt::format("{} configuration{} only in {}", count, count == 1 ? "" : "s", file);
+    };
+    table.rows.push_back(
+        {"only in one", "",
+         fmt::format("not compared: {}, {}", counted(paired.only_a.size(), "A"), counted(paired.only_b.size(), "B"))});
   }
   return table;
 }

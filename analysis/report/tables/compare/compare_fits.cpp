@@ -42,11 +42,11 @@ std::vector<Beside> beside(const Table& a, const Table& b, const std::vector<std
 }
 
 Cell of(const Table& table, const Row* row, const std::string& name) {
-  return row == nullptr ? Cell() : cell_of(table, *row, name);
+  return row == nullptr ? Cell() : cell_or_unknown(table, *row, name);
 }
 
 Cell either(const Table& a, const Table& b, const Beside& both, const std::string& name) {
-  return both.a != nullptr ? cell_of(a, *both.a, name) : cell_of(b, *both.b, name);
+  return both.a != nullptr ? cell_or_unknown(a, *both.a, name) : cell_or_unknown(b, *both.b, name);
 }
 
 std::optional<double> number(const Cell& cell) {

@@ -129,8 +129,9 @@ Table compare_parameters_table(const Source& a, const Source& b);
 
 std::string signed_time(double seconds);  // "+5.1 ms", "−12 µs"
 
-// Returns the cell of a row by column name; monostate if the column does not exist.
-Cell cell_of(const Table&, const Row&, const std::string& column);
+// Returns the cell of a row by column name, an unknown cell (monostate) if the column does not exist. cell_of() of
+// core/table.hpp throws in that case.
+Cell cell_or_unknown(const Table&, const Row&, const std::string& column);
 std::string text_of(const Table&, const Row&, const std::string& column);
 
 }  // namespace ddpprof::report

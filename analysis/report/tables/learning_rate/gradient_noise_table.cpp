@@ -14,12 +14,12 @@ std::string note_of(const metrics::MeasuredNoise& noise) {
   std::string note;
   const auto add = [&](const std::string& text) { note += (note.empty() ? "" : "; ") + text; };
   if (!noise.band)
-    add(
-        fmt::format("no interval: {} steps are too few because neighbouring steps are correlated; measure more steps, "
-                    "or record norms more often",
-                    noise.steps.size()));
+    add(fmt::format(
+        "no interval: {} {} too few for {} independent blocks of steps; measure more steps, or record "
+        "norms more often",
+        noise.steps.size(), noise.steps.size() == 1 ? "step is" : "steps are", learning_rate::fewest_blocks));
   else if (!std::isfinite(noise.band->noise_scale_samples.mid))
-    add("only a lower limit: over these steps the gradient is not distinguishable from 0");
+    add("no value: the mean of |G|² over these steps is not above 0");
   else if (!std::isfinite(noise.band->noise_scale_samples.high))
     add("no upper limit: the gradient is not significantly different from 0");
   if (noise.band && noise.band->steps < metrics::steps_for_nominal_coverage)
@@ -34,7 +34,8 @@ std::string note_of(const metrics::MeasuredNoise& noise) {
                       std::isfinite(shown) ? shown * n / (shown + n) : n));
   }
   if (noise.incomplete > 0)
-    add(fmt::format("{} steps are left out because norms of a rank are missing", noise.incomplete));
+    add(fmt::format("{} left out: norms of a rank are missing or not usable",
+                    noise.incomplete == 1 ? std::string("1 step is") : fmt::format("{} steps are", noise.incomplete)));
   return note;
 }
 
@@ -87,7 +88,6 @@ Table gradient_noise_table(std::span<const metrics::MeasuredNoise> all) {
       mean.gradient_sqr += step.gradient_sqr / static_cast<double>(noise.steps.size());
       mean.trace += step.trace / static_cast<double>(noise.steps.size());
     }
-    const auto known = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
     row.insert(row.end(), {known(noise.moving_samples), noise.steps.empty() ? Cell() : Cell(mean.gradient_sqr),
                            noise.steps.empty() ? Cell() : Cell(mean.trace), known(noise.cost_share), note_of(noise)});
     table.rows.push_back(std::move(row));

@@ -108,18 +108,18 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.name = "training_time";
   table.title = "Time of the training";
   table.note = fmt::format(
-      "Time of {} epochs of {} samples = number of steps × predicted median step, with the interval of the prediction. "
-      "Steps that are slower than the median add to it. Epochs: {}. {}. The number of steps to a target loss at a "
-      "larger batch depends on the gradient noise, {}. If losses were recorded, the table of the time to a target loss "
-      "gives bounds for it.",
+      "Time of {} epochs of {} samples = number of steps × predicted median step. The interval is that of the "
+      "predicted step. Steps that are slower than the median add to the time. {} {} This is not the time to a target "
+      "loss: at a larger batch, the number of steps to a target loss depends on the gradient noise scale. {} If losses "
+      "were recorded, the table of the time to a target loss gives bounds.",
       options.epochs, options.samples,
-      options.applied ? "batches continue across epochs, as in the worker"
-                      : "the last batch of an epoch counts as a full batch",
+      options.applied ? "Batches continue across epochs, as in the worker."
+                      : "The last batch of an epoch counts as a full batch.",
       by_adascale(options)
-          ? "Steps: AdaScale's, as in the schedules, with one constant gain, which follows from the noise scale"
-          : "Steps: the same number of epochs at every N, as in the table of learning rates by rule",
-      options.noise_scale_samples ? "which the table of the cost of the same result includes"
-                                  : "which is unknown here");
+          ? "The number of steps is that of AdaScale's schedule, with one constant gain from the gradient noise scale."
+          : "Every N trains the same number of epochs, as in the table of learning rates by rule.",
+      options.noise_scale_samples ? "The table “Time and cost of the same result” uses it."
+                                  : "Its value is unknown here.");
   table.empty = "Cannot give a training time: predictions are missing. Measure steps with: ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),

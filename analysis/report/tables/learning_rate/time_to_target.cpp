@@ -46,10 +46,10 @@ TargetTime measured_time(const fit::LearningRateOptions& options, const metrics:
     const auto at = [&](const metrics::Losses& one) { return metrics::steps_to(one, target).has_value(); };
     const auto did = std::count_if(curve.repeats.begin(), curve.repeats.end(), at);
     const std::optional<double> lowest = curve.lowest();
-    time.note =
-        lowest ? fmt::format("not reached by all repeats: {} of {} did; the lowest loss that all repeats reached is {}",
-                             did, curve.repeats.size(), text_of(*lowest))
-               : std::string("a repeat has no 10 consecutive steps with a loss");
+    time.note = lowest
+                    ? fmt::format("{} of {} repeats reached the target; the lowest loss that all repeats reached is {}",
+                                  did, curve.repeats.size(), text_of(*lowest))
+                    : std::string("a repeat has no 10 consecutive steps with a loss");
     return time;
   }
   time.step_low_s = time.step_high_s = curve.step_s;

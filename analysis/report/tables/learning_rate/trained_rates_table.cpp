@@ -33,7 +33,6 @@ Table trained_rates_table(const std::vector<metrics::TrainedRates>& all, const s
   table.columns[2].hide_constant = true;
   table.columns[10].hide_zero = table.columns[11].hide_zero = true;
   table.key_columns = 3;
-  const auto known = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
   for (const metrics::TrainedRates& rates : all)
     table.rows.push_back({rates.strategy, rates.workers, rates.repeat, rates.first_step, rates.steps, rates.first_lr,
                           rates.last_lr, known(rates.last_planned_lr), rates.unlike,

@@ -45,11 +45,12 @@ std::string passed_over_text(std::span<const fit::Knee> knees) {
     if (last != nullptr && last->strategy == knee.strategy && last->changed == knee.changed) continue;
     last = &knee;
     if (knee.passed_over == 0) continue;
-    text += fmt::format("{}{}{}: {} between N = {} and {}", text.empty() ? "" : "; ", knee.strategy,
-                        knee.changed ? " with the change" : "", knee.passed_over, knee.first_passed_over,
-                        knee.last_passed_over);
+    text += fmt::format("{}{}{}: ", text.empty() ? "" : "; ", knee.strategy, knee.changed ? " with the change" : "");
+    text += knee.passed_over == 1
+                ? fmt::format("N = {}", knee.first_passed_over)
+                : fmt::format("{} N from {} to {}", knee.passed_over, knee.first_passed_over, knee.last_passed_over);
   }
-  return text.empty() ? "" : " Passed over, as nothing can be predicted there, are of the N tried: " + text + ".";
+  return text.empty() ? "" : " Some of the evaluated N cannot be predicted and are left out: " + text + ".";
 }
 
 }  // namespace
@@ -104,10 +105,10 @@ Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<c
 Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
   Table table = knee_table_without_rows("N");
   table.note +=
-      " Every N up to 64 is evaluated; above 64, N grows in steps of 1/32, and a bisection between two steps finds the "
-      "knee.";
+      " Every N up to 64 and every measured N is evaluated. Above 64, N grows by at most 1/32 per step, and a "
+      "bisection between two steps finds the knee.";
   if (!change.strategy.empty())
-    table.note += " With strategy=" + change.strategy + " N is tried up to the largest asked about or measured.";
+    table.note += " With strategy=" + change.strategy + " the search ends at the largest requested or measured N.";
   table.note += passed_over_text(knees);
   constexpr std::ptrdiff_t after_key = 2;
   if (change.any()) {

@@ -71,7 +71,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   table.note = "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
                ". Shares are of the step. Communication: time with an all-reduce in flight (dp: copies); latency and "
                "bandwidth are its parts. Exposed: communication not hidden by compute, without waiting for slower "
-               "ranks. Calibrated: predictions are multiplied by the ratio of measured and modelled "
+               "ranks. Corrected with measured data: predictions are multiplied by the ratio of measured and modelled "
                "times at the measured N. Beyond = N / largest measured N." +
                bound_text(rows);
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";

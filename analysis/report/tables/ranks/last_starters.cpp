@@ -121,8 +121,10 @@ std::string why(const Kept& kept) {
   for (const std::int64_t rank : kept.unknown_clocks)
     text += fmt::format("{}{}", text.empty() ? "the offset to rank 0's clock is unknown for rank " : ", ", rank);
   if (kept.too_close > 0)
-    text += fmt::format("{}in {} the last rank and another rank started within the uncertainty of their clocks",
-                        text.empty() ? "" : "; ", kept.too_close);
+    text += fmt::format(
+        "{}in {} collective{} the last start and another start are within the uncertainty of "
+        "the two clocks",
+        text.empty() ? "" : "; ", kept.too_close, kept.too_close == 1 ? "" : "s");
   return text;
 }
 

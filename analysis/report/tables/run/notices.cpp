@@ -118,8 +118,8 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
       all.push_back({"warning",
                      where,
                      "oversubscribed",
-                     fmt::format("{:.0f} compute threads share {} core{} ({:.3g} threads a core): its times include "
-                                 "waiting for a core.",
+                     fmt::format("{:.0f} compute threads share {} core{} ({:.3g} threads per core): the step times "
+                                 "include waiting for a core.",
                                  c.oversubscription * static_cast<double>(c.cores), c.cores, c.cores == 1 ? "" : "s",
                                  c.oversubscription),
                      "The step is shorter on a machine where every rank has its own cores. The scaling shown here is "
@@ -128,14 +128,14 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
                      {}});
     }
     if (c.incomplete_steps > 0) {
-      all.push_back(
-          {"warning",
-           where,
-           "incomplete_steps",
-           fmt::format("{} measured steps were not recorded by every rank and are left out.", c.incomplete_steps),
-           "See ddpprof report --report diagnostics for what happened to the rank.",
-           c.incomplete_steps,
-           {}});
+      all.push_back({"warning",
+                     where,
+                     "incomplete_steps",
+                     fmt::format("Left out: {} measured step{} that at least one rank did not record.",
+                                 c.incomplete_steps, c.incomplete_steps == 1 ? "" : "s"),
+                     "See ddpprof report --report diagnostics for the reason.",
+                     c.incomplete_steps,
+                     {}});
     }
     if (!c.measured.empty()) {
       const double width = metrics::median_of(c.measured, &metrics::RunStep::duration_s).relative_half_width();

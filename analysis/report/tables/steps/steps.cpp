@@ -35,13 +35,9 @@ constexpr Field parts[] = {
     {"skew_s", "skew", &metrics::RunStep::skew_s, true},
 };
 
-Table configuration_table(std::string name, std::string title, std::string note) {
-  Table table;
-  table.name = std::move(name);
-  table.title = std::move(title);
-  table.note = std::move(note);
-  table.columns = configuration_columns();
-  table.key_columns = configuration_column_count;
+// A table about configurations whose text without rows is no_measured_step.
+Table measured_step_table(std::string name, std::string title, std::string note) {
+  Table table = table_of_configurations(std::move(name), std::move(title), std::move(note));
   table.empty = no_measured_step;
   return table;
 }
@@ -72,7 +68,7 @@ std::optional<double> speedup(const Source& source, const metrics::Configuration
 }  // namespace
 
 Table step_table(const Source& source) {
-  Table table = configuration_table(
+  Table table = measured_step_table(
       "step", "Step time and scaling",
       std::string(step_rule) +
           "Speedup = throughput(N) / throughput(1). Weak efficiency = speedup / N. Communication overhead = exposed "
@@ -111,7 +107,7 @@ Table step_table(const Source& source) {
 
 Table time_table(const Source& source) {
   Table table =
-      configuration_table("time", "Parts of a step",
+      measured_step_table("time", "Parts of a step",
                           std::string(part_rule) + overlap_rule +
                               "DDP's own Logger counts overlap from the start of communication to the end of compute, "
                               "which is an upper bound. Skew: time in collectives spent waiting for slower ranks. With "
@@ -130,7 +126,7 @@ Table time_table(const Source& source) {
 }
 
 Table steps_table(const Source& source) {
-  Table table = configuration_table("steps", "Steps", std::string("Values are means over the ranks. ") + overlap_rule);
+  Table table = measured_step_table("steps", "Steps", std::string("Values are means over the ranks. ") + overlap_rule);
   table.key_columns += 3;
   add(table,
       {count("repeat", "repeat"), count("step", "step"), text("kind", "kind"), count("samples", "samples", "samples"),
@@ -161,7 +157,7 @@ Table steps_table(const Source& source) {
 
 Table overlap_table(const Source& source) {
   Table table =
-      configuration_table("overlap", "Overlap of communication and compute",
+      measured_step_table("overlap", "Overlap of communication and compute",
                           std::string(part_rule) + overlap_rule +
                               "Overlapped share = overlapped / communication (as in HTA). Exposed share = exposed / "
                               "step. DDP's own Logger uses a different rule: it counts overlap from the start of "
@@ -185,7 +181,7 @@ Table overlap_table(const Source& source) {
 }
 
 Table weak_table(const Source& source) {
-  Table table = configuration_table("weak_scaling", "Weak scaling: the same batch on every worker",
+  Table table = measured_step_table("weak_scaling", "Weak scaling: the same batch on every worker",
                                     "Weak efficiency = throughput(N) / (N · throughput(1)); each strategy is compared "
                                     "with its own N = 1. Throughput = median samples of a step / median step.");
   add(table, {quantity("throughput_samples_per_s", "throughput", "samples/s"),
@@ -205,7 +201,7 @@ Table weak_table(const Source& source) {
 
 Table strong_table(const Source& source) {
   Table table =
-      configuration_table("strong_scaling", "Strong scaling: the same global batch",
+      measured_step_table("strong_scaling", "Strong scaling: the same global batch",
                           "Strong efficiency = T(1) / (N · T(N)) at a fixed global batch, where T is the median step.");
   table.empty =
       "No measurement with N > 1 has the same global batch as one with N = 1, which strong efficiency requires. "

@@ -95,7 +95,7 @@ TEST(GzipBytes, PaddingAndGarbageBehindTheLastMemberAreRemarked) {
   EXPECT_TRUE(read.text == text);
   EXPECT_EQ(read.problem, "");
   EXPECT_THAT(read.remark,
-              HasSubstr(": skipped 1 byte after the last gzip member, because they do not begin another one"));
+              HasSubstr(": skipped 1 byte after the last gzip member, because no gzip member begins there"));
 }
 
 TEST(GzipBytes, TruncatedAnywhereAllSoundBytesComeAndThenTheProblem) {

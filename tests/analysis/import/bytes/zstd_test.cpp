@@ -70,7 +70,7 @@ TEST(ZstdBytes, WhatFollowsTheLastFrameIsRemarked) {
   EXPECT_TRUE(read.text == text);
   EXPECT_EQ(read.problem, "");
   EXPECT_THAT(read.remark,
-              HasSubstr(": skipped 7 bytes after the last zstd frame, because they do not begin another one"));
+              HasSubstr(": skipped 7 bytes after the last zstd frame, because no zstd frame begins there"));
 }
 
 TEST(ZstdBytes, TruncatedAnywhereAllSoundBytesComeAndThenTheProblem) {
