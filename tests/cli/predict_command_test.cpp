@@ -71,9 +71,9 @@ TEST_F(CommandLine, PredictAnswersWhereSomeNCannotBeSimulated) {
     EXPECT_LE(row["largest_workers"], 12);
   }
   EXPECT_EQ(changed, 3U) << "DataParallel has no servers";
-  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("up to the largest asked about or measured"));
+  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("the search ends at the largest requested or measured N"));
   EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("ddp with the change: "));
-  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("between N = 2 and 9"));
+  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("from 2 to 9"));
   auto rounds = ask("8", {"strategy=zero2", "accumulation=50000"});
   EXPECT_FALSE(rounds["predictions"]["rows"].empty());
   EXPECT_FALSE(rounds["knee"]["rows"].empty());

@@ -168,7 +168,7 @@ TEST_F(ReportTest, KneeStartsAtTwoWorkers) {
 TEST_F(ReportTest, PredictionsNameTheirConfidenceAndExplainTheirBound) {
   const auto text = rendered("predictions", Format::table);
   EXPECT_THAT(text, testing::HasSubstr("90 %"));
-  EXPECT_THAT(text, testing::HasSubstr("bandwidth: the part of"));
+  EXPECT_THAT(text, testing::HasSubstr("the part of all-reduces that is proportional to their bytes"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("latency: ")));  // only terms that occur
 }
 

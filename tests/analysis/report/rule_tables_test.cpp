@@ -116,7 +116,7 @@ TEST(TrainingTimeTable, IsTheRulesStepsTimesTheStep) {
   EXPECT_EQ(table.rows[1][4], Cell());
   EXPECT_EQ(table.rows[1][9], Cell("why not"));
   EXPECT_EQ(table.columns[3].title, "median step");
-  EXPECT_NE(table.note.find("Steps that are slower than the median add to it"), std::string::npos) << table.note;
+  EXPECT_NE(table.note.find("Steps that are slower than the median add to the time"), std::string::npos) << table.note;
 }
 
 // 1000 workers with 32 samples: the 10000 samples of an epoch do not fill the only step.
