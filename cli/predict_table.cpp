@@ -31,7 +31,7 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
   made.name = "predictions";
   made.title = "Predictions";
   made.note =
-      "From step times only. One further measurement falls into the " + level +
+      "From step times only. " + table.method() + " One further measurement falls into the " + level +
       " interval. compute: one rank alone. skew: wait for the slowest of N ranks. sharing: cost of devices that share "
       "a node. exposed: communication that the backward does not hide. beyond: N / largest measured N.";
   made.columns = {count("workers", "N", "workers"),
@@ -68,18 +68,6 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
   return made;
 }
 
-report::Table forms(const fit::StepTable& table) {
-  report::Table made;
-  made.name = "forms";
-  made.title = "How communication grows with N";
-  made.note = "Each form is fitted to the smaller N and tested on the larger N. A prediction is their weighted mean.";
-  made.columns = {prose("form", "form"), share("held_out_error", "held-out error"), share("weight", "weight")};
-  made.key_columns = 1;
-  for (const fit::TableForm& form : table.forms())
-    made.rows.push_back({form.name, form.held_out_error > 0.0 ? Cell(form.held_out_error) : Cell(), form.weight});
-  return made;
-}
-
 // The smallest N at which exposed communication exceeds each share of the step.
 report::Table knees(const std::vector<scaling::ScalingPoint>& points) {
   report::Table made;
@@ -103,6 +91,7 @@ report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const T
     fit::TableQuestion question = fit::usual_question(rows);
     question.per_node = request.gpus_per_node.value_or(question.per_node);
     question.batch_per_worker = request.batch_per_worker.value_or(question.batch_per_worker);
+    if (request.batch_per_worker) question.global_batch = 0;
     question.accumulation = request.accumulation.value_or(question.accumulation);
     std::vector<fit::StepRow> questions;
     for (const std::int64_t workers : request.workers) questions.push_back(question.of(workers));
@@ -110,7 +99,7 @@ report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const T
     const std::int64_t far = *std::max_element(request.workers.begin(), request.workers.end());
     report::Report made{"predict", "Predictions", {}};
     made.tables = {predictions(table, questions, request.confidence, fit::largest_workers(rows)),
-                   knees(fit::scaling_points(table, question, far)), forms(table)};
+                   knees(fit::scaling_points(table, question, far))};
     return made;
   } catch (const std::invalid_argument& error) {
     throw Failure(ExitCode::usage, error.what());

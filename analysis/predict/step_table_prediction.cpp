@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/fit/text.hpp"
@@ -38,6 +39,26 @@ Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOpt
 
 }  // namespace
 
+namespace {
+
+// The samples of a step of the largest N if every N has one batch per worker, and it never grows and falls at last.
+std::int64_t kept_global_batch(const std::vector<StepRow>& rows) {
+  std::map<std::int64_t, std::set<std::pair<std::int64_t, std::int64_t>>> batches;  // by N: batch, accumulation
+  for (const StepRow& row : rows) batches[row.workers].emplace(row.batch_per_worker, row.accumulation);
+  std::int64_t before = 0, global = 0;
+  bool falls = false;
+  for (const auto& [workers, found] : batches) {
+    const auto [batch, accumulation] = *found.begin();
+    if (found.size() > 1 || (before > 0 && batch > before)) return 0;
+    falls = before > 0 && batch < before;
+    before = batch;
+    global = workers * batch * accumulation;
+  }
+  return falls ? global : 0;
+}
+
+}  // namespace
+
 StepRow TableQuestion::of(std::int64_t workers) const {
   const std::int64_t devices = per_node > 0 ? per_node : workers;
   StepRow row;
@@ -45,6 +66,9 @@ StepRow TableQuestion::of(std::int64_t workers) const {
   row.nodes = (workers + devices - 1) / devices;
   row.batch_per_worker = batch_per_worker;
   row.accumulation = accumulation;
+  if (global_batch > 0)
+    row.batch_per_worker =
+        std::max<std::int64_t>(1, (global_batch + workers * accumulation / 2) / (workers * accumulation));
   row.devices_per_node = std::min(workers, devices);
   return row;
 }
@@ -62,6 +86,7 @@ TableQuestion usual_question(const std::vector<StepRow>& rows) {
   question.accumulation = std::ranges::max_element(rows, {}, [](const StepRow& row) {
                             return std::pair{row.workers, -row.accumulation};
                           })->accumulation;
+  question.global_batch = kept_global_batch(rows);
   return question;
 }
 

@@ -15,12 +15,14 @@ struct TableQuestion {
   std::int64_t per_node = 0;  // devices of a node; 0: all on one
   std::int64_t batch_per_worker = 1;
   std::int64_t accumulation = 1;  // micro-batches of a step
+  std::int64_t global_batch = 0;  // above 0: samples of a step of all ranks, which replace batch_per_worker
 
   StepRow of(std::int64_t workers) const;
 };
 
 // Returns the usual values of the table: the devices of its fullest node, the batch of most rows (ties: the smallest),
-// and the micro-batches of its largest N (ties: the fewest). `rows` must not be empty.
+// and the micro-batches of its largest N (ties: the fewest). If the batch per worker falls as N grows (strong scaling),
+// the question keeps the global batch of the largest N. `rows` must not be empty.
 TableQuestion usual_question(const std::vector<StepRow>& rows);
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows);

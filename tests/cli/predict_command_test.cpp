@@ -189,10 +189,19 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_THAT(run_ddpprof({"predict", database_, "--workers", "16", "--accumulation", "2"}).messages,
               HasSubstr("--accumulation is for tables of step times"));
   EXPECT_EQ(document["tables"][1]["name"], "knees");
-  EXPECT_EQ(document["tables"][2]["name"], "forms");
+  EXPECT_THAT(document["tables"][0]["note"].get<std::string>(), HasSubstr("A physical model, fitted to the batches"));
   const Outcome small = run_ddpprof({"predict", table, "--workers", "16", "--batch-per-worker", "32"});
   EXPECT_EQ(small.code, 0) << small.messages;
-  EXPECT_THAT(small.out, HasSubstr("How communication grows with N"));
+  // One batch: carried on as published tables. The batch per worker halves: the global batch of N = 4 is kept.
+  const Outcome strong = run_ddpprof(
+      {"predict",
+       file("strong.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,64,0.074\n2,2,32,0.042\n4,4,16,0.026\n"),
+       "--workers", "8", "--format", "json"});
+  ASSERT_EQ(strong.code, 0) << strong.messages;
+  const auto kept = nlohmann::json::parse(strong.out)["tables"][0];
+  EXPECT_EQ(kept["rows"][0]["batch_per_worker"], 8);
+  EXPECT_NEAR(kept["rows"][0]["step_s"].get<double>(), 0.018, 0.002);
+  EXPECT_THAT(kept["note"].get<std::string>(), HasSubstr("the step grows as published tables do"));
 
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
               HasSubstr("a table of step times has no cores"));

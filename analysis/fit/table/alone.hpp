@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/fit/batch_fit.hpp"
-#include "analysis/fit/table/step_table.hpp"
+#include "analysis/fit/table/step_row.hpp"
 #include "simulator/stats/random.hpp"
 
 namespace ddpprof::fit {

@@ -1,0 +1,211 @@
+#include "analysis/fit/table/placement_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/fit/not_supported.hpp"
+#include "simulator/stats/normal.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+enum Index : std::size_t {
+  straggler,
+  sharing,
+  sharpness,
+  hidden,
+  inside,
+  two_nodes,
+  two_nodes_shared,
+  carried,
+  early_growth,
+  late_growth_off,
+  fixed_s,
+  sample_s
+};
+
+constexpr double least_row_sd = 0.03;  // of a measured step time
+constexpr double least_late_growth = 0.0, most_late_growth = 0.8;
+
+struct Terms {
+  double compute_s, skew_s, sharing_s, communication_s, step_s;
+};
+
+Terms terms_of(const StepRow& row, double alone_s, std::span<const double> values, double anchor, double late_growth) {
+  const auto n = static_cast<double>(row.workers), rounds = static_cast<double>(row.accumulation);
+  const auto devices = static_cast<double>(row.devices());
+  Terms terms{rounds * alone_s, 0.0, 0.0, 0.0, 0.0};
+  const double late = 1.0 + values[straggler] * stats::blom_expected_max(row.workers);
+  terms.skew_s = terms.compute_s * (late - 1.0);
+  terms.sharing_s = terms.compute_s * late * values[sharing] * (devices - 1.0) / devices;
+  const double busy_s = terms.compute_s + terms.skew_s + terms.sharing_s;
+  if (row.workers == 1) {
+    terms.step_s = busy_s;
+    return terms;
+  }
+  if (row.nodes == 1) {
+    terms.communication_s = values[inside] * (n - 1.0) / n;
+  } else {
+    const double beyond = std::log(n / anchor);
+    terms.communication_s =
+        values[carried] * std::exp(values[early_growth] * std::min(0.0, beyond) + late_growth * std::max(0.0, beyond));
+    if (row.nodes == 2)
+      terms.communication_s *= std::exp(values[two_nodes] + (devices > 1.0 ? values[two_nodes_shared] : 0.0));
+  }
+  const double behind_s = values[hidden] * busy_s / rounds, power = values[sharpness];
+  const double larger_s = std::max(behind_s, terms.communication_s);
+  const double ratio = larger_s > 0.0 ? std::min(behind_s, terms.communication_s) / larger_s : 0.0;
+  // (a^g + b^g)^(1/g) without leaving the range of numbers.
+  terms.step_s = busy_s - behind_s + larger_s * std::pow(1.0 + std::pow(ratio, power), 1.0 / power);
+  return terms;
+}
+
+using Placement = std::array<std::int64_t, 3>;
+Placement placement_of(const StepRow& row) { return {row.workers, row.nodes, row.devices()}; }
+
+}  // namespace
+
+bool PlacementModel::fits(const std::vector<StepRow>& rows) {
+  std::map<Placement, std::set<std::int64_t>> batches;
+  for (const StepRow& row : rows)
+    if (row.nodes > 1) batches[placement_of(row)].insert(row.batch_per_worker);
+  return std::ranges::count_if(batches, [](const auto& one) { return one.second.size() >= 2; }) >= 3;
+}
+
+PlacementModel::PlacementModel(std::vector<StepRow> rows, std::shared_ptr<const Alone> alone,
+                               const TableOptions& options, std::optional<double> anchor)
+    : alone_(std::move(alone)), options_(options), rows_(std::move(rows)) {
+  for (const StepRow& row : rows_) {
+    anchor_ = std::max(anchor_, static_cast<double>(row.workers));
+    most_nodes_ = std::max(most_nodes_, row.nodes);
+  }
+  anchor_ = anchor.value_or(anchor_);
+  problem_ = problem();
+  solution_ = solve(problem_);
+  if (!solution_.converged)
+    throw NotSupported("the model of these step times could not be fitted (" + solution_.message + ")",
+                       "measure at more numbers of workers and batches");
+  for (std::size_t point = 0; point < rows_.size(); ++point)
+    if (rows_[point].workers > 1) scatter_.push_back(std::log(rows_[point].step_s / solution_.fitted[point]));
+  stats::Random random(options_.seed);
+  for (int i = 0; i < options_.draws; ++i) {
+    std::vector<double> normals(problem_.parameters.size());
+    for (double& normal : normals) normal = random.normal();
+    draws_.push_back(draw(problem_, solution_, normals));
+  }
+}
+
+double PlacementModel::compute_s(std::int64_t batch, std::span<const double> values) const {
+  if (alone_->empty()) return values[fixed_s] + values[sample_s] * static_cast<double>(batch);
+  return alone_->compute_s(batch);
+}
+
+Problem PlacementModel::problem() const {
+  const PlacementConstants& learned = options_.constants.placement;
+  Problem problem;
+  // Rows of one placement were measured together, under the same conditions of the network, so they count as one row.
+  std::map<Placement, double> together;
+  for (const StepRow& row : rows_) together[placement_of(row)] += 1.0;
+  std::vector<double> rounds_s;  // one micro-batch's part of a step
+  double batch = 1.0, shortest_s = 0.0;
+  for (const StepRow& row : rows_) {
+    problem.measured.push_back(row.step_s);
+    problem.sd.push_back(least_row_sd * std::sqrt(together[placement_of(row)]));
+    batch = std::max(batch, static_cast<double>(row.batch_per_worker));
+    if (row.workers == 1) continue;
+    rounds_s.push_back(row.micro_s());
+    shortest_s = shortest_s > 0.0 ? std::min(shortest_s, row.step_s) : row.step_s;
+  }
+  // The part that does not depend on the batch is at most the shortest step. A prior from a longer step would
+  // contradict the data, and its width would be meaningless.
+  const double round_s = stats::median(rounds_s), shortest_round_s = *std::ranges::min_element(rounds_s);
+  const bool one_node_measured =
+      std::ranges::any_of(rows_, [](const StepRow& row) { return row.nodes == 1 && row.workers > 1; });
+  problem.parameters = {
+      {"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
+      {"sharing", "", std::log(0.03), 1.0, std::log(1e-4), std::log(2.0)},
+      {"sharpness", "", std::log(5.0), 0.7, 0.0, std::log(30.0)},
+      {"hidden_share", "", 0.67, 0.1, 0.3, 1.0, false},
+      {"inside", "s", std::log(0.1 * shortest_s), 2.0, std::log(1e-9), std::log(1e6), true, !one_node_measured},
+      {"two_nodes", "", learned.two_nodes, learned.two_nodes_sd, -2.0, 2.0, false},
+      {"two_nodes_shared", "", learned.two_nodes_shared, learned.two_nodes_shared_sd, -2.0, 2.0, false},
+      {"carried", "s", std::log(0.3 * shortest_s), 2.0, std::log(1e-9), std::log(1e6)},
+      {"early_growth", "", learned.early_growth, learned.early_growth_sd, -1.0, 2.0, false},
+      {"late_growth_off", "", 0.0, 1.0, -5.0, 5.0, false},
+      {"compute_fixed", "s", std::log(0.2 * shortest_round_s), 1.5, std::log(1e-12), std::log(1e6), true,
+       !alone_->empty()},
+      {"compute_sample", "s", std::log(0.5 * round_s / batch), 1.5, std::log(1e-12), std::log(1e6), true,
+       !alone_->empty()}};
+  // After the steps: the time without waiting, if it was measured.
+  std::vector<StepRow> own = rows_;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const StepRow& row = rows_[i];
+    if (row.workers == 1 || row.sync_s < 0.0 || !(row.sync_s < row.step_s)) continue;
+    own.push_back(row);
+    problem.measured.push_back(row.step_s - row.sync_s);
+    problem.sd.push_back(problem.sd[i]);
+  }
+  problem.model = [this, own = std::move(own)](std::span<const double> values, std::size_t point) {
+    const StepRow& row = own[point];
+    const Terms terms = terms_of(row, compute_s(row.batch_per_worker, values), values, anchor_, late_growth(values));
+    return point < rows_.size() ? terms.step_s : terms.compute_s + terms.sharing_s;
+  };
+  return problem;
+}
+
+PlacementModel::Fitted PlacementModel::fitted() const {
+  const std::vector<double>& values = solution_.values;
+  return {values[carried], values[early_growth], late_growth(values), values[two_nodes], values[two_nodes_shared]};
+}
+
+double PlacementModel::late_growth(std::span<const double> values) const {
+  const PlacementConstants& learned = options_.constants.placement;
+  const double x = std::log(values[carried]), off = x - learned.late_growth_centre;
+  const double sd =
+      learned.late_growth_sd * std::sqrt(1.0 + 1.0 / learned.models + off * off / learned.late_growth_squares);
+  return std::clamp(learned.late_growth + learned.late_growth_log_s * x + sd * values[late_growth_off],
+                    least_late_growth, most_late_growth);
+}
+
+TablePrediction PlacementModel::predict(const StepRow& asked) const {
+  const auto terms_with = [&](std::span<const double> values, double factor) {
+    return terms_of(asked, factor * compute_s(asked.batch_per_worker, values), values, anchor_, late_growth(values));
+  };
+  const Terms terms = terms_with(solution_.values, 1.0);
+  TablePrediction prediction;
+  prediction.compute_s = terms.compute_s;
+  prediction.skew_s = terms.skew_s;
+  prediction.sharing_s = terms.sharing_s;
+  prediction.communication_s = terms.communication_s;
+  prediction.step_s = terms.step_s;
+  if (asked.workers > 1)
+    prediction.exposed_s = std::max(0.0, terms.step_s - terms.compute_s - terms.skew_s - terms.sharing_s);
+
+  stats::Random random(options_.seed + 1);
+  stats::Random of_law(options_.seed ^ 0x9e3779b97f4a7c15U);  // so that the other draws do not depend on it
+  const double doublings = std::max(0.0, std::log2(static_cast<double>(asked.workers) / anchor_));
+  const double drift_sd = options_.constants.placement.drift_sd * std::sqrt(doublings);
+  std::vector<double> steps;
+  for (const std::vector<double>& values : draws_) {
+    const double factor = (alone_->empty() ? 1.0 : std::exp(random.normal() * least_row_sd)) *
+                          alone_->drawn_factor(asked.batch_per_worker, of_law);
+    const double step_s = terms_with(values, factor).step_s;
+    // Difference of a measurement from any smooth law: this table's own scatter, and what appears beyond its largest N.
+    steps.push_back(step_s * std::exp(scatter_[random.below(scatter_.size())] + random.normal() * drift_sd));
+  }
+  prediction.low_s = std::min(prediction.step_s, stats::quantile(steps, (1.0 - options_.confidence) / 2.0));
+  prediction.high_s = std::max(prediction.step_s, stats::quantile(steps, (1.0 + options_.confidence) / 2.0));
+  prediction.name_bound();
+  if (asked.nodes > 2 && most_nodes_ == 2)
+    prediction.add_note(
+        "only two nodes were measured, which collective libraries treat specially: a measurement of "
+        "three nodes would narrow the interval most");
+  return prediction;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,63 @@
+// A physical model of a step on several nodes, fitted to a table with many placements and batches.
+//
+//   step  = (a - w) C' + ((w C')^g + K^g)^(1/g)     w: the backward's share, which communication hides behind; a:
+//                                                     micro-batches, of which all but the last exchange nothing
+//   C'    = C(batch) (1 + s Blom(N)) (1 + h (d - 1)/d)   the slowest of N ranks, d devices that share a node
+//   K     = K1 (N-1)/N                                on one node
+//           k (N/M)^q up to M, k (N/M)^r beyond M     on three nodes and more; M: the largest measured N
+//           the same · exp(f + f' [d > 1])            on two nodes, which collective libraries treat specially
+//
+// C is the measured time of one rank for a micro-batch, and beyond the measured batches the law that was fitted to them
+// (batch_fit.hpp). Without rows of one rank, or with only one of several batches at one rank, C is a line in the batch.
+// Only rows beyond M would show r. It is small if k is long, since bytes per rank hardly grow, and large if k is short,
+// since the number of hops grows with N: its prior is a line in ln k. That prior and those of q and f were learned from
+// other models (learned.hpp). Blom's expected maximum of N is that of stats/normal.hpp. Times are seconds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/fit/least_squares.hpp"
+#include "analysis/fit/table/alone.hpp"
+#include "analysis/fit/table/step_row.hpp"
+
+namespace ddpprof::fit {
+
+class PlacementModel {
+ public:
+  // `anchor` replaces M: the constants are learned from tables that have rows beyond it. Throws NotSupported if the fit
+  // does not converge.
+  PlacementModel(std::vector<StepRow> rows, std::shared_ptr<const Alone> alone, const TableOptions&,
+                 std::optional<double> anchor = {});
+
+  TablePrediction predict(const StepRow& asked) const;
+
+  struct Fitted {  // what other tables use as priors: k, q, r, f, f'
+    double carried_s = 0.0, early_growth = 0.0, late_growth = 0.0, two_nodes = 0.0, two_nodes_shared = 0.0;
+  };
+  Fitted fitted() const;
+
+  // Returns true if the rows determine such a model: two batches or more, and three placements or more on several
+  // nodes.
+  static bool fits(const std::vector<StepRow>& rows);
+
+ private:
+  double compute_s(std::int64_t batch, std::span<const double> values) const;
+  Problem problem() const;
+  double late_growth(std::span<const double> values) const;
+
+  std::shared_ptr<const Alone> alone_;
+  TableOptions options_;
+  std::vector<StepRow> rows_;
+  double anchor_ = 1.0;  // M
+  std::int64_t most_nodes_ = 1;
+  Problem problem_;
+  Solution solution_;
+  std::vector<std::vector<double>> draws_;  // of the parameters' values
+  std::vector<double> scatter_;             // of the rows about the fit, in the logarithm
+};
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,46 @@
+// One measured step time of a table, and the prediction of one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analysis/fit/table/learned.hpp"
+
+namespace ddpprof::fit {
+
+struct StepRow {
+  std::int64_t workers = 1;
+  std::int64_t nodes = 1;
+  std::int64_t batch_per_worker = 1;
+  double step_s = 0.0;
+  std::int64_t devices_per_node = 0;  // on the fullest node; 0: workers over nodes, rounded up
+  double sync_s = -1.0;               // part of the step: waiting for gradients and slower ranks; below 0: unknown
+  std::int64_t accumulation = 1;      // micro-batches of batch_per_worker samples in a step
+
+  std::int64_t devices() const { return devices_per_node > 0 ? devices_per_node : (workers + nodes - 1) / nodes; }
+  double micro_s() const { return step_s / static_cast<double>(accumulation); }
+};
+
+struct TableOptions {
+  double confidence = 0.9;
+  int draws = 400;
+  std::uint64_t seed = 1;
+  TableConstants constants = learned_constants;
+};
+
+struct TablePrediction {
+  double step_s = 0.0;
+  double low_s = 0.0, high_s = 0.0;  // range of one further measurement
+  double compute_s = 0.0;            // one rank alone
+  double skew_s = 0.0;               // the slowest of N beside one
+  double sharing_s = 0.0;            // devices that share a node
+  double communication_s = 0.0;      // without overlap; only its exposed part if the table does not show more
+  double exposed_s = 0.0;            // communication that the backward does not hide
+  std::string bound;                 // the largest of compute, skew, sharing, communication
+  std::string note;
+
+  void add_note(const std::string& text) { note += (note.empty() ? "" : "; ") + text; }
+  void name_bound();
+};
+
+}  // namespace ddpprof::fit
