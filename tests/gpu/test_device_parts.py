@@ -1,4 +1,4 @@
-"""Parts that judge kernels, without a device: jobs are recorded for real on the CPU, and get made kernels, copies and
+"""Parts that judge kernels, without a device: jobs are recorded for real on the CPU, and get fake kernels, copies and
 launches where a GPU would have had them. What is right passes; one kernel too few, too early or too long fails."""
 
 import json
@@ -7,21 +7,25 @@ import pathlib
 import sqlite3
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from judge.overlap import FIELDS, device_time  # noqa: E402
 from parts import gradient_order, many_kernels, odd_jobs, overlap, profiler, ranges  # noqa: E402
 from suite import trace  # noqa: E402
+from suite.figures import Failed  # noqa: E402
+from suite.job import LimitReached  # noqa: E402
 from suite.machine import Machine  # noqa: E402
 
-os.environ["DDPPROF_SEALS"] = "ignore"  # the made rows are written by Python, which knows no seals
+os.environ["DDPPROF_SEALS"] = "ignore"  # Python writes the rows of fake kernels, without seals
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 
 
 class Device:
-    """Made kernels of one process: each begins after its launch, and those of a stream after each other."""
+    """Fake kernels of one process: each begins after its launch, and those of a stream after each other."""
 
     def __init__(self, defect):
         self.defect, self.until_ns, self.rows, self.calls, self.copies = defect, {7: 0, 16: 0}, [], [], []
@@ -30,6 +34,8 @@ class Device:
         start_ns = max(self.until_ns[stream], at_ns + 2000, after_ns)
         if self.defect == "early" and stream == 16:
             start_ns = after_ns - 1
+        if self.defect in ("1500 ns before", "2500 ns before"):
+            start_ns = at_ns - int(self.defect.split()[0])
         if self.defect == "long":
             lasts_ns = lasts_ns * 102 // 100
         self.until_ns[stream] = start_ns + lasts_ns
@@ -62,12 +68,18 @@ class Device:
 
     def store(self, database, shard):
         rows = self.rows[:-1] if self.defect == "missing" else self.rows
+        if self.defect in ("zero", "a day late"):
+            moved_ns = -rows[-1][1] if self.defect == "zero" else 86_400_000_000_000
+            rows = [*rows[:-1], (rows[-1][0], rows[-1][1] + moved_ns, rows[-1][2] + moved_ns, *rows[-1][3:])]
         connection = sqlite3.connect(database)
         for name in {row[0] for row in rows}:
             connection.execute("INSERT OR IGNORE INTO string (value) VALUES (?)", (name,))
         connection.executemany(
             "INSERT INTO kernel SELECT ?, (SELECT id FROM string WHERE value = ?), 0, ?, ?, ?, ?, 1, 1, 1, 0",
             [(shard, name, stream, correlation, start, end) for name, start, end, correlation, stream in rows])
+        if self.defect == "incomplete":
+            connection.execute("INSERT INTO diagnostic (severity, code, count, message, advice) "
+                               "VALUES ('warning', 'cupti_incomplete', 1, 'fake', '')")
         connection.executemany("INSERT INTO api_call VALUES (?, 'runtime', 211, 1, ?, ?, ?, NULL)",
                                [(shard, correlation, at, at + 500) for correlation, at in self.calls])
         connection.executemany("INSERT INTO memcpy VALUES (?, ?, 0, 7, 0, ?, ?, ?)",
@@ -76,12 +88,12 @@ class Device:
         connection.close()
 
 
-class MadeGpu(Machine):
+class FakeGpu(Machine):
     """A machine whose jobs run on the CPU, and whose databases get what a device would have added."""
 
     def __init__(self, defect=None):
-        super().__init__("cpu", small=True)
-        self.cuda, self.defect = True, defect
+        super().__init__("cpu", True, time.monotonic() + 300)
+        self.cuda, self.defect, self.sources = True, defect, []
 
     def on_cpu(self, command):
         out, skip = [], False
@@ -94,25 +106,35 @@ class MadeGpu(Machine):
                 self.profile, skip = following, True
             else:
                 out.append({"cuda": "cpu", "nccl": "gloo"}.get(word, word))
-        return out
+        # A step with fake kernels is longer than a step on the CPU. The pauses keep the kernels in the job's lifetime.
+        return [*out, "--pause-s", "0.002"] if any(word.endswith("step.py") for word in out) else out
 
-    def run(self, command, limit_s, **more):
+    def run(self, command, limit_s=None, **more):
         self.profile = None
         done = super().run(self.on_cpu(command), limit_s, **more)
         if self.profile:  # what torch.profiler would have seen: the kernels of the timed steps
             steps = 10 * [("gemm(float*)", 900_000), *[("add", 1000)] * 7]
             events = [{"cat": "kernel", "name": name, "dur": ns / 1000} for name, ns in steps]
-            pathlib.Path(self.profile).write_text(json.dumps({"traceEvents": events + [{"cat": "cpu_op", "name": "mm"}]}))
+            events.append({"cat": "cpu_op", "name": "mm"})
+            pathlib.Path(self.profile).write_text(json.dumps({"traceEvents": events}))
         return done
 
-    def record(self, database, job, limit_s, *options, **more):
+    def record(self, database, job, *options, **more):
         if any(str(word).endswith("odd.py") for word in job):
-            return self.odd(database, job, limit_s)
-        done = super().record(database, job, limit_s, *options, **more)
-        written = pathlib.Path(str(job[-1]) if "many.py" in str(job) else str(job[list(map(str, job)).index("--told") + 1]))
+            return self.odd(database, job, **more)
+        self.sources.append((more.get("environment") or {}).get("DDPPROF_CUPTI_TIMESTAMPS"))
+        if self.defect == "second pair" and len(self.sources) == 2:
+            raise RuntimeError("no device")
+        if self.defect == "callback hangs" and self.sources[-1] == "callback":
+            raise LimitReached("ddpprof record had not ended after 50 s")
+        done = super().record(database, job, *options, **more)
+        words = list(map(str, job))
+        written = pathlib.Path(words[-1] if "many.py" in str(job) else words[words.index("--told") + 1])
         for process in trace.processes(database):
             name = written if process.rank <= 0 else written.with_name(f"{written.stem}-rank{process.rank}.json")
             known, device = json.loads(name.read_text()), Device(self.defect)
+            if self.defect == "callback breaks" and self.sources[-1] == "callback":
+                name.write_text(json.dumps({key: value for key, value in known.items() if key != "lifetime_ns"}))
             if "count" in known:
                 begin_ns = process.named("many")[0].start_ns
                 for index in range(known["count"]):
@@ -139,31 +161,79 @@ class MadeGpu(Machine):
             connection.commit()
             connection.close()
 
-    def odd(self, database, job, limit_s):
+    def odd(self, database, job, **more):
         script = ("import json, sys, time\nfrom torch.cuda import nvtx\n"
                   "with nvtx.range('graph'): time.sleep(0.01)\nwith nvtx.range('second context'): pass\n"
-                  "json.dump({'added': 15, 'expected': 15, 'context_codes': [0] * 8, 'bytes': 77}, open(sys.argv[1], 'w'))")
-        super().record(database, [sys.executable, "-c", script, job[-1]], limit_s)
+                  "json.dump({'added': 15, 'expected': 15, 'context_codes': [0] * 8, 'bytes': 77}, "
+                  "open(sys.argv[1], 'w'))" + ("\nsys.exit(6)" if self.defect == "exit code" else ""))
+        done = super().record(database, [sys.executable, "-c", script, job[-1]], **more)
         (process,) = trace.processes(database)
         device = Device(self.defect)
         for _ in range(15):
             device.launch("add", process.named("graph")[0].start_ns)
         device.copies.append(("memset", 1, 2, 77))
         device.store(database, process.shard)
+        return done
 
 
 @unittest.skipUnless(os.environ.get("DDPPROF_PROGRAM"), "needs DDPPROF_PROGRAM")
 class DeviceParts(unittest.TestCase):
-    def failed(self, function, defect=None):
+    def failed(self, function, defect=None, sources=ranges.SOURCES):
         """Names of the figures that failed."""
-        with tempfile.TemporaryDirectory() as folder:
-            found = function(MadeGpu(defect), pathlib.Path(folder))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(ranges, "SOURCES", sources):
+            found = list(function(FakeGpu(defect), pathlib.Path(folder)))
         self.assertTrue(any(one.passed is not None for one in found))
         return [one.name for one in found if one.passed is False]
 
     def test_ranges(self):
-        self.assertEqual(self.failed(ranges.measure), [])
-        self.assertIn("kernels in each range of adds", self.failed(ranges.measure, "missing"))
+        failed = self.failed(ranges.measure, "missing")
+        for source in ranges.SOURCES:
+            self.assertIn(f"{source}: kernels in each range of adds", failed)
+
+    def test_ranges_are_recorded_with_both_sources_of_timestamps(self):
+        machine = FakeGpu()
+        with tempfile.TemporaryDirectory() as folder:
+            figures = list(ranges.measure(machine, pathlib.Path(folder)))
+        self.assertEqual(machine.sources, ["callback", "paired"])
+        for source in machine.sources:
+            values = {one.name: one.value for one in figures if one.name.startswith(source)}
+            self.assertNotIn(False, [one.passed for one in figures])
+            self.assertEqual(values[f"{source}: kernels that start at zero or outside of the job's lifetime"], 0)
+            self.assertEqual(values[f"{source}: records left out"], 0)
+            self.assertGreaterEqual(values[f"{source}: smallest gap, kernel start - launch start"], 2000)
+
+    def test_a_kernel_may_begin_two_microseconds_before_its_launch(self):
+        self.assertEqual(self.failed(ranges.measure, "1500 ns before", ("paired",)), [])
+        failed = self.failed(ranges.measure, "2500 ns before", ("paired",))
+        self.assertIn("paired: smallest gap, kernel start - launch start", failed)
+        self.assertIn("paired: smallest gap, kernel start - range start", failed)
+
+    def test_kernels_outside_of_the_job_s_lifetime(self):
+        for defect in ("zero", "a day late"):
+            self.assertIn("paired: kernels that start at zero or outside of the job's lifetime",
+                          self.failed(ranges.measure, defect, ("paired",)))
+
+    def test_a_failure_with_one_source_leaves_the_figures_of_the_other(self):
+        for defect, text in (("callback hangs", "^callback: LimitReached: .*not ended"),
+                             ("callback breaks", "^callback: KeyError: 'lifetime_ns' .*ranges.py:")):
+            figures = []
+            with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(Failed, text):
+                for one in ranges.measure(FakeGpu(defect), pathlib.Path(folder)):
+                    figures.append(one)
+            self.assertEqual([one.name for one in figures if one.passed is False], [])
+            self.assertIn("paired: kernels recorded", [one.name for one in figures])
+
+    def test_records_that_cupti_left_out(self):
+        self.assertEqual(self.failed(ranges.measure, "incomplete", ("paired",)), ["paired: records left out"])
+        self.assertEqual(self.failed(profiler.measure, "incomplete"), ["records left out"])
+
+    def test_a_pair_that_fails_leaves_the_figures_of_the_pairs_before_it(self):
+        machine, figures = FakeGpu("second pair"), []
+        machine.small = False
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(RuntimeError, "no device"):
+            for one in profiler.measure(machine, pathlib.Path(folder)):
+                figures.append(one)
+        self.assertIn("names whose counts differ", [one.name for one in figures])
 
     def test_profiler(self):
         self.assertEqual(self.failed(profiler.measure), [])
@@ -174,7 +244,8 @@ class DeviceParts(unittest.TestCase):
     def test_gradient_order(self):
         self.assertEqual(self.failed(gradient_order.measure), [])
         self.assertEqual(self.failed(gradient_order.measure, "early"),
-                         ["one rank: all-reduces before their gradient", "rank 0 of two: all-reduces before their gradient",
+                         ["one rank: all-reduces before their gradient",
+                          "rank 0 of two: all-reduces before their gradient",
                           "rank 1 of two: all-reduces before their gradient"])
 
     def test_overlap(self):
@@ -188,6 +259,8 @@ class DeviceParts(unittest.TestCase):
     def test_odd_jobs(self):
         self.assertEqual(self.failed(odd_jobs.graphs_and_contexts), [])
         self.assertEqual(self.failed(odd_jobs.graphs_and_contexts, "missing"), ["graph: kernels of its replays"])
+        self.assertEqual(self.failed(odd_jobs.graphs_and_contexts, "exit code"),
+                         ["graph and second context: exit code"])
 
 
 if __name__ == "__main__":

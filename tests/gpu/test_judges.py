@@ -1,19 +1,20 @@
 """The suite's judges: what is right passes, what is wrong in one place fails."""
 
 import gzip
-import json
 import os
 import pathlib
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from judge import order, overlap, totals  # noqa: E402
-from judge.launches import launched_in  # noqa: E402
+from judge.launches import launched_in, outside  # noqa: E402
 from judge.pairs import median_interval  # noqa: E402
 from parts import batch_fit, many_kernels, nccl_simulation, one_rank, profiler, tracing_cost  # noqa: E402
 from parts.overlap import differences  # noqa: E402
@@ -50,20 +51,27 @@ class Launches(unittest.TestCase):
     def test_kernels_belong_where_they_were_launched(self):
         found = launched_in(self.RANGES, self.KERNELS, self.CALLS)
         self.assertEqual(found.counts, [2, 1], "one ran long after its range, and was launched on another thread")
-        self.assertEqual((found.before_range, found.before_call, found.without_call), ([], [], []))
+        self.assertEqual(found.without_call, [])
 
     def test_a_missing_kernel_shows(self):
         self.assertEqual(launched_in(self.RANGES, self.KERNELS[1:], self.CALLS).counts, [1, 1])
 
-    def test_a_kernel_before_its_range_shows(self):
-        early = kernel(90, 95, 1)
-        found = launched_in(self.RANGES, [early], self.CALLS)
-        self.assertEqual((found.before_range, found.before_call), ([early], [early]))
+    def test_a_kernel_before_its_range_or_its_launch_has_a_negative_gap(self):
+        found = launched_in(self.RANGES, [kernel(90, 95, 1)], self.CALLS)
+        self.assertEqual((found.call_gap_ns, found.range_gap_ns), (-20, -10))
+        found = launched_in(self.RANGES, [kernel(105, 130, 1)], self.CALLS)
+        self.assertEqual((found.call_gap_ns, found.range_gap_ns), (-5, 5))
 
-    def test_a_kernel_between_its_range_and_its_launch_shows(self):
-        early = kernel(105, 130, 1)
-        found = launched_in(self.RANGES, [early], self.CALLS)
-        self.assertEqual((found.before_range, found.before_call), ([], [early]))
+    def test_the_smallest_gaps(self):
+        found = launched_in(self.RANGES, self.KERNELS, self.CALLS)
+        self.assertEqual((found.call_gap_ns, found.range_gap_ns), (120 - 110, 120 - 100))
+        nothing = launched_in(self.RANGES, [], [])
+        self.assertEqual((nothing.call_gap_ns, nothing.range_gap_ns), (None, None))
+
+    def test_a_start_of_zero_or_outside_of_the_lifetime_shows(self):
+        wrong = [kernel(0, 95, 1), kernel(49, 60, 1), kernel(501, 502, 3)]
+        self.assertEqual(outside([*wrong, kernel(50, 60, 1), kernel(500, 510, 1)], (50, 500)), wrong)
+        self.assertEqual(outside([kernel(0, 5, 1)], (-10, 500)), [kernel(0, 5, 1)])
 
     def test_a_kernel_without_a_launch_shows(self):
         lost = kernel(120, 130, 9)
@@ -164,7 +172,8 @@ class MeasuredTraces(unittest.TestCase):
                 compared, wrong = differences(self.database)
                 self.assertGreaterEqual(compared, 2)
                 self.assertEqual(wrong, [])
-                worked, overlapped = rows(self.database, "SELECT sum(compute_ns), sum(overlapped_ns) FROM device_time")[0]
+                worked, overlapped = rows(
+                    self.database, "SELECT sum(compute_ns), sum(overlapped_ns) FROM device_time")[0]
                 self.assertGreater(worked, 0)
                 if name.startswith("a100"):  # in the other one nothing overlaps
                     self.assertGreater(overlapped, 0)
@@ -207,6 +216,46 @@ class Pairs(unittest.TestCase):
         self.assertFalse(passed(tracing_cost.judged([(1.03, 1), (1.021, 1), (1.0, 1)], judge=True)))
         self.assertTrue(passed(tracing_cost.judged([(1.5, 1)], judge=False)))
 
+    def test_fewer_than_three_pairs_fail_on_a_device(self):
+        self.assertEqual([one.name for one in tracing_cost.judged([(1, 1), (1, 1)], judge=True)
+                          if one.passed is False], ["pairs"])
+        self.assertTrue(passed(tracing_cost.judged([(1, 1)] * 3, judge=True)))
+
+    def figures_of(self, left_s, *runs):
+        """Figures of tracing_cost, and the exception at its end. `runs` are pairs of runs, or exceptions."""
+        machine = types.SimpleNamespace(device="cuda", cuda=True, small=False, left_s=lambda: left_s)
+        process = types.SimpleNamespace(kernels=[], copies=[], calls=[], ranges=[], named=lambda name: [0] * 170)
+        figures = {}
+        with mock.patch.object(tracing_cost, "pair_of_runs", side_effect=runs), mock.patch.object(
+                tracing_cost.trace, "processes", return_value=[process]):
+            try:
+                for one in tracing_cost.measure(machine, pathlib.Path()):
+                    figures[one.name] = one
+            except RuntimeError as error:
+                return figures, str(error)
+        return figures, None
+
+    def test_a_pair_that_fails_leaves_the_figures_of_the_pairs_before_it(self):
+        run = {True: [101, 101], False: [100, 100]}
+        figures, error = self.figures_of(100, run, run, RuntimeError("no device"))
+        self.assertEqual((figures["pairs"].value, figures["pairs"].passed, error), (2, False, "no device"))
+        self.assertEqual(figures["steps that were recorded"].value, 170)
+        self.assertEqual(self.figures_of(100, RuntimeError("no device")), ({}, "no device"))
+
+    def test_no_further_pair_without_time(self):
+        run = {True: [101, 101], False: [100, 100]}
+        figures, error = self.figures_of(-1, *[run] * 6)
+        self.assertEqual((figures["pairs"].value, error), (1, None))
+        self.assertEqual(self.figures_of(100, *[run] * 6)[0]["pairs"].value, 6)
+
+    def test_the_lower_end_of_the_interval_has_no_goal(self):
+        self.assertIsNone(tracing_cost.judged([(1.5, 1)] * 3, judge=True)[1].passed)
+
+    def test_percentiles_have_no_goal(self):
+        self.assertEqual(tracing_cost.percentile_95(range(101)), 95)
+        figures = tracing_cost.tails([(3e6, 2e6), (3e6, 1e6), (9e6, 2e6)])
+        self.assertEqual([(one.value, one.passed) for one in figures], [(3.0, None), (3.0, None), (2.0, None)])
+
 
 class OtherParts(unittest.TestCase):
     def test_losses_have_to_be_counted(self):
@@ -229,6 +278,12 @@ class OtherParts(unittest.TestCase):
     def test_estimates(self):
         self.assertEqual(nccl_simulation.median_error([(1.1, 1.0), (0.8, 1.0), (2.0, 1.0)]), 0.2)
         self.assertIsNone(nccl_simulation.median_error([(-1.0, 1.0)]), "NCCL's word for none")
+
+    def test_the_fit_of_two_processes_on_one_device_has_no_goal(self):
+        self.assertIsNone(nccl_simulation.judged(("line", 9, 0.6), cuda=True).passed)
+        self.assertIsNone(nccl_simulation.judged(None, cuda=True).passed)
+        self.assertTrue(nccl_simulation.judged(("line", 9, 0.6), cuda=False).passed)
+        self.assertFalse(nccl_simulation.judged(None, cuda=False).passed)
 
     def test_bytes_of_nccl_s_calls(self):
         process = type("Process", (), {})()

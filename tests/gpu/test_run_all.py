@@ -1,4 +1,4 @@
-"""The suite's own machinery: limits, failures, exit codes, the form of its results. Needs neither torch nor a GPU."""
+"""The suite itself: lists, limits, failures, exit codes, the form of its results. Needs no torch and no GPU."""
 
 import json
 import os
@@ -6,43 +6,32 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 import types
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from suite import parts, report  # noqa: E402
+from suite import limits, parts, report, run_parts  # noqa: E402
 from suite.figures import Skip, figure  # noqa: E402
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+from suite.job import LimitReached  # noqa: E402
 
 
 class Commands(unittest.TestCase):
     def run_all(self, *arguments):
-        hidden = dict(os.environ, CUDA_VISIBLE_DEVICES="")  # also where there is a GPU
         return subprocess.run([sys.executable, "-B", HERE / "run-all", *arguments], capture_output=True, text=True,
-                              timeout=60, env=hidden)
-
-    def test_without_a_gpu(self):
-        with tempfile.TemporaryDirectory() as folder:
-            done = self.run_all("--out", folder)
-            self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertIn("no GPU here", done.stderr)
-            self.assertEqual(os.listdir(folder), [])
+                              timeout=60)
 
     def test_a_part_that_is_none(self):
         done = self.run_all("--only", "ranges,rnages")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no part rnages", done.stderr)
         self.assertIn("tracing_cost", done.stderr)
+
+    def test_a_list_that_is_none(self):
+        self.assertEqual(self.run_all("--list", "0").returncode, 2)
+        self.assertEqual(self.run_all("--list", str(len(parts.LISTS) + 1)).returncode, 2)
+        self.assertEqual(self.run_all("--list", "1", "--only", "ranges").returncode, 2)
 
     def test_every_part_has_a_title_and_a_limit_and_the_sum_of_files_is_the_order(self):
         files = {path.stem for path in (HERE / "parts").glob("*.py")} - {"__init__"}
@@ -53,71 +42,82 @@ class Commands(unittest.TestCase):
             self.assertTrue(0 < part.LIMIT_S <= 300)
 
 
+class Lists(unittest.TestCase):
+    def test_every_part_is_in_one_list(self):
+        self.assertEqual(len(parts.ORDER), len(set(parts.ORDER)))
+
+    def test_the_limits_of_a_list_fit_into_one_command(self):
+        for number in range(1, len(parts.LISTS) + 1):
+            total_s = limits.STARTUP_S + sum(parts.load(name).LIMIT_S for name in parts.of_list(number))
+            self.assertLessEqual(total_s, limits.LIST_S, f"list {number}")
+
+    def test_the_checks_of_the_start_up_have_time_after_torch_hangs(self):
+        left_s = (limits.STARTUP_S - limits.RESERVE_S - run_parts.VERSIONS_S - limits.EVIDENCE_S - limits.END_S)
+        self.assertGreaterEqual(left_s, run_parts.PROGRAM_S)
+
+    def test_a_part_has_time_for_a_job_and_both_sources_of_timestamps_have_time(self):
+        for name in parts.ORDER:
+            self.assertGreater(parts.load(name).LIMIT_S, limits.LEAST_S)
+        ranges = parts.load("ranges")
+        left_s = ranges.LIMIT_S - limits.RESERVE_S - ranges.ONE_S - limits.EVIDENCE_S - limits.END_S
+        self.assertGreaterEqual(left_s, 30)
+
+    def test_the_parts_that_start_the_worker_say_so(self):
+        for name in parts.ORDER:
+            text = (HERE / "parts" / f"{name}.py").read_text()
+            starts = "start(machine" in text
+            self.assertEqual(parts.needs_worker(name), starts, name)
+
+
 class Parts(unittest.TestCase):
     def measure(self, function):
-        sys.modules["parts.made"] = types.SimpleNamespace(TITLE="made", LIMIT_S=1, measure=function)
-        self.addCleanup(sys.modules.pop, "parts.made", None)
-        return parts.measure("made", None, None)
+        sys.modules["parts.fake"] = types.SimpleNamespace(TITLE="fake", LIMIT_S=1, measure=function)
+        self.addCleanup(sys.modules.pop, "parts.fake", None)
+        self.saved = []
+        return parts.measure("fake", None, None, lambda found: self.saved.append(
+            (found["status"], [one["name"] for one in found["figures"]])))
 
     def test_figures_decide(self):
-        good, bad, told = figure("a", 1, equals=1), figure("b", 1, equals=2), figure("c", 1)
-        self.assertEqual(self.measure(lambda *_: [good, told])["status"], "passed")
-        self.assertEqual(self.measure(lambda *_: [good, bad, told])["status"], "failed")
+        good, bad, without_goal = figure("a", 1, equals=1), figure("b", 1, equals=2), figure("c", 1)
+        self.assertEqual(self.measure(lambda *_: [good, without_goal])["status"], "passed")
+        self.assertEqual(self.measure(lambda *_: [good, bad, without_goal])["status"], "failed")
 
-    def test_an_exception_fails_the_part_and_says_where(self):
+    def test_an_exception_fails_the_part_with_all_its_frames_and_keeps_the_figures_before_it(self):
         def broken(*_):
-            raise RuntimeError("worker is gone")
-        found = self.measure(broken)
-        self.assertEqual(found["status"], "failed")
-        self.assertIn("worker is gone (test_run_all.py:", found["message"])
+            yield figure("a", 1, equals=1)
+            raise_error()
 
-    def test_a_command_that_is_late_fails_the_part(self):
-        found = self.measure(lambda *_: subprocess.run(["sleep", "30"], timeout=0.1))
-        self.assertEqual(found["status"], "failed")
-        self.assertIn("sleep 30 had not ended", found["message"])
+        def raise_error():
+            raise RuntimeError("worker is gone")
+
+        found = self.measure(broken)
+        self.assertEqual((found["status"], [one["name"] for one in found["figures"]]), ("failed", ["a"]))
+        self.assertRegex(found["message"], r"^RuntimeError: worker is gone "
+                         r"\(parts.py:\d+, test_run_all.py:\d+, test_run_all.py:\d+\)$")
+
+    def test_the_result_so_far_is_failed_until_the_part_has_ended(self):
+        self.measure(lambda *_: [figure("a", 1, equals=1), figure("b", 1)])
+        self.assertEqual(self.saved, [("failed", ["a"]), ("failed", ["a", "b"]), ("passed", ["a", "b"])])
+
+    def test_a_measurement_that_fails_does_not_prevent_the_next(self):
+        def fails():
+            yield figure("a", 1)
+            raise ZeroDivisionError("0 steps")
+
+        def hangs():
+            raise LimitReached("record had not ended")
+
+        found = self.measure(lambda *_: parts.each([("callback", fails), ("third", hangs),
+                                                    ("paired", lambda: [figure("b", 1)])]))
+        self.assertEqual((found["status"], [one["name"] for one in found["figures"]]), ("failed", ["a", "b"]))
+        first, second = found["message"].splitlines()
+        self.assertRegex(first, r"^callback: ZeroDivisionError: 0 steps \(parts.py:\d+, test_run_all.py:\d+\)$")
+        self.assertRegex(second, r"^third: LimitReached: record had not ended \(")
 
     def test_skipped(self):
         def skips(*_):
             raise Skip("no such device")
         self.assertEqual(self.measure(skips)["status"], "skipped")
-
-
-class Apart(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-
-    def run_apart(self, script, limit_s):
-        file = self.folder / "script.py"
-        file.write_text(script)
-        return parts.run_apart("ranges", [str(file), str(self.folder)], self.folder / "out", limit_s)
-
-    def test_a_part_that_hangs_is_ended_with_what_it_started(self):
-        begin = time.monotonic()
-        found = self.run_apart("import subprocess, sys, time\n"
-                               "child = subprocess.Popen(['sleep', '300'])\n"
-                               "open(sys.argv[1] + '/pid', 'w').write(str(child.pid))\n"
-                               "time.sleep(300)\n", 3)
-        self.assertLess(time.monotonic() - begin, 60)
-        self.assertEqual((found["status"], found["message"]), ("failed", "ended after its limit of 3 s"))
-        child = int((self.folder / "pid").read_text())
-        until = time.monotonic() + 20
-        while alive(child) and time.monotonic() < until:
-            time.sleep(0.05)
-        self.assertFalse(alive(child))
-
-    def test_a_part_that_crashes_fails(self):
-        found = self.run_apart("import os\nprint('on the way', flush=True)\nos.abort()\n", 30)
-        self.assertEqual(found["status"], "failed")
-        self.assertIn("code -6", found["message"])
-        self.assertIn("on the way", found["message"])
-
-    def test_what_it_found_is_read(self):
-        found = self.run_apart("import json, sys\njson.dump({'name': 'ranges', 'title': 't', 'status': 'passed', "
-                               "'message': '', 'figures': []}, open(sys.argv[1] + '/out/part.json', 'w'))\n", 30)
-        self.assertEqual(found["status"], "passed")
-        self.assertGreater(found["seconds"], 0)
 
 
 class Results(unittest.TestCase):
@@ -127,10 +127,11 @@ class Results(unittest.TestCase):
              {"name": "c", "title": "C", "status": "skipped", "seconds": 0.0, "message": "no device", "figures": []}]
 
     def results(self):
-        return {"format": 1, "commit": "abc", "started_utc": "2020-01-01T00:00:00+00:00", "mode": "cuda", "small": False,
-                "seconds": 2.0, "device": {"device": "GPU X", "driver": "1.2", "cuda": "13.0", "torch": "2.11.0",
-                                           "nccl": "2.28.9", "cupti": 130001}, **report.counts(self.PARTS),
-                "parts": self.PARTS}
+        device = {"device": "GPU X", "driver": "1.2", "cuda": "13.0", "torch": "2.11.0", "nccl": "2.28.9",
+                  "cupti": 130001}
+        return {"format": 1, "commit": "abc", "started_utc": "2020-01-01T00:00:00+00:00", "mode": "cuda",
+                "small": False, "seconds": 2.0, "list": 1, "planned": ["a", "b", "c"], "complete": True, "message": "",
+                "device": device, **report.counts(self.PARTS), "parts": self.PARTS}
 
     def test_exit_codes(self):
         self.assertEqual(report.exit_code(self.PARTS), 1)
@@ -145,6 +146,19 @@ class Results(unittest.TestCase):
             self.assertIn(line + "\n", text)
         cells = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("| **")}
         self.assertEqual(cells, {6})
+
+    def test_a_long_message_is_whole_below_the_table(self):
+        results = self.results()
+        results["parts"] = [dict(self.PARTS[1], message="late\n" + 100 * "wchan futex_wait\n")]
+        text = report.markdown(results)
+        self.assertEqual(text.count("    wchan futex_wait\n"), 100)
+        self.assertLess(max(len(line) for line in text.splitlines()), 300)
+
+    def test_results_that_are_not_complete_say_so(self):
+        self.assertNotIn("Not complete", report.markdown(self.results()))
+        text = report.markdown(dict(self.results(), complete=False, planned=["a", "b", "c", "d"], message="SIGTERM"))
+        self.assertIn("Not complete: 3 of 4 parts have ended.", text)
+        self.assertIn("    SIGTERM\n", text)
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,11 @@ import sys
 import threading
 import time
 
-import torch
+import stacks
+
+stacks.print_before_the_limit()
+
+import torch  # noqa: E402
 
 
 class Gpu:

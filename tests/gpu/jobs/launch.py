@@ -6,8 +6,11 @@ import subprocess
 import sys
 import time
 
+import stacks
+
 
 def main():
+    stacks.print_before_the_limit()
     count, command = int(sys.argv[1]), [sys.executable, "-B", *sys.argv[2:]]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -5,8 +5,12 @@ import resource
 import sys
 import time
 
-import torch
-from torch.cuda import nvtx
+import stacks
+
+stacks.print_before_the_limit()
+
+import torch  # noqa: E402
+from torch.cuda import nvtx  # noqa: E402
 
 
 def main():

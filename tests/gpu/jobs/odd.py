@@ -4,8 +4,12 @@ import ctypes
 import json
 import sys
 
-import torch
-from torch.cuda import nvtx
+import stacks
+
+stacks.print_before_the_limit()
+
+import torch  # noqa: E402
+from torch.cuda import nvtx  # noqa: E402
 
 REPLAYS, ADDS, BYTES = 5, 3, 12_345_678  # no other memset of this job has this size
 

@@ -11,7 +11,11 @@ import os
 import sys
 import time
 
-import torch
+import stacks
+
+stacks.print_before_the_limit()
+
+import torch  # noqa: E402
 
 FLOAT, SUM = 7, 0  # ncclFloat32, ncclSum
 SIZES = [1 << power for power in range(10, 27, 2)]

@@ -1,7 +1,7 @@
 """A deterministic training of a perceptron, plain or by DDP, annotated and timed as the arguments say.
 
-Writes what the job itself knows to --told, as JSON: step times (ns, its own clock), buckets, gradient bytes, the
-allocator's peak. RANK and WORLD_SIZE say who it is under DDP; alone it is rank 0 of 1.
+Writes what the job itself knows to --told, as JSON: step times and lifetime (ns, its own clock), buckets, gradient
+bytes, the allocator's peak. RANK and WORLD_SIZE say who it is under DDP; alone it is rank 0 of 1.
 """
 
 import argparse
@@ -13,10 +13,15 @@ import sys
 import time
 import weakref
 
-import torch
-from torch.cuda import nvtx
+import stacks
+
+stacks.print_before_the_limit()
+
+import torch  # noqa: E402
+from torch.cuda import nvtx  # noqa: E402
 
 ADDS = 7  # launches of one kernel each, in a range of their own
+began_ns = time.monotonic_ns()
 telling = weakref.WeakSet()  # the hook's calls that threads of Gloo still hold
 
 
@@ -188,6 +193,7 @@ def main():
             told["peak_bytes"] = torch.cuda.max_memory_allocated()
     if training.dist:
         told["buckets"] = training.buckets()
+    told["lifetime_ns"] = [began_ns, time.monotonic_ns()]
     name, dot, ending = options.told.rpartition(".")
     path = f"{name}{dot}{ending}" if told["rank"] == 0 else f"{name}-rank{told['rank']}{dot}{ending}"
     with open(path + ".partial", "w") as file:

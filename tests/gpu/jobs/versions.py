@@ -5,7 +5,11 @@ import glob
 import json
 import os
 
-import torch
+import stacks
+
+stacks.print_before_the_limit()
+
+import torch  # noqa: E402
 
 
 def cupti():

@@ -21,8 +21,8 @@ def check(steps, buckets, marks, kernels, calls):
     """`steps` are ranges, `buckets` lists of parameters in launch order, `marks` (parameter, time_ns) in order of time:
     the host's moment after the gradient's kernels were launched.
 
-    The last gradient's kernel is the last kernel before its mark, all-reduces excluded. The all-reduce of the n-th bucket
-    is the n-th all-reduce of the step.
+    The last gradient's kernel is the last kernel before its mark, all-reduces excluded. The all-reduce of the n-th
+    bucket is the n-th all-reduce of the step.
     """
     begin = {}
     for call in calls:

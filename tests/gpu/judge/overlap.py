@@ -42,7 +42,8 @@ def device_time(kernels, copies, start_ns, end_ns):
     window = [[start_ns, end_ns]]
     groups = ([], [], [])
     for kernel in kernels:
-        groups[1 if any(part in kernel.name for part in COLLECTIVE_PARTS) else 0].append((kernel.start_ns, kernel.end_ns))
+        collective = any(part in kernel.name for part in COLLECTIVE_PARTS)
+        groups[1 if collective else 0].append((kernel.start_ns, kernel.end_ns))
     groups[2].extend((copy.start_ns, copy.end_ns) for copy in copies)
     compute, communication, memory = (intersection(union(group), window) for group in groups)
     begin = [sum(start_ns <= start < end_ns for start, _ in group) for group in groups]

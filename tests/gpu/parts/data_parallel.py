@@ -6,7 +6,8 @@ from suite.ranks import import_runs, scenario, start
 from suite.machine import gpus
 
 TITLE = "DataParallel"
-LIMIT_S = 90
+LIMIT_S = 50
+NEEDS_WORKER = True
 
 
 def measure(machine, folder):
@@ -14,7 +15,7 @@ def measure(machine, folder):
     most = gpus() if machine.cuda else 2
     sizes = [1, 2] if most >= 2 else [1]
     for size in sizes:
-        start(machine, path, folder / f"n{size}", 1, 60, "--strategy", "dp", "--replicas", str(size))
+        start(machine, path, folder / f"n{size}", 1, "--strategy", "dp", "--replicas", str(size))
     database = folder / "job.db"
     import_runs(machine, database, *(folder / f"n{size}" for size in sizes))
     found = trace.rows(database, "SELECT strategy, world_size, device, status FROM measurement ORDER BY world_size")

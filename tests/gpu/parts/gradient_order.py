@@ -6,7 +6,8 @@ from suite.figures import figure, nothing_in
 from suite.ranks import import_runs, scenario, start, told, two_over_nccl
 
 TITLE = "All-reduces after their gradients"
-LIMIT_S = 120
+LIMIT_S = 85
+NEEDS_WORKER = True
 
 
 def judged(process, known, label):
@@ -34,9 +35,10 @@ def stored_figures(database, label):
 
 def of_worker(database, process):
     """Of our worker's rank: measured steps, buckets, and (parameter, time_ns) of its marks, for judge.order.check."""
-    steps = [trace.Range(f"step {step}", start_ns, start_ns + duration_ns, 0, None) for step, start_ns, duration_ns in
-             trace.rows(database, "SELECT step, start_ns, duration_ns FROM step WHERE shard_id = ? AND kind = 'measured' "
-                        "ORDER BY start_ns", process.shard)]
+    rows = trace.rows(database, "SELECT step, start_ns, duration_ns FROM step WHERE shard_id = ? AND "
+                      "kind = 'measured' ORDER BY start_ns", process.shard)
+    steps = [trace.Range(f"step {step}", start_ns, start_ns + duration_ns, 0, None)
+             for step, start_ns, duration_ns in rows]
     buckets = {}
     for bucket, parameter in trace.rows(
             database, "SELECT bucket, parameter FROM bucket WHERE generation = 1 AND measurement_id = (SELECT "
@@ -61,7 +63,7 @@ def judged_worker(database):
 
 def on_cpu(machine, folder):
     path, _, steps = scenario(folder, machine, "gloo", bucket_mb=0.1)
-    start(machine, path, folder / "n2", 2, 60)
+    start(machine, path, folder / "n2", 2)
     import_runs(machine, folder / "job.db", folder / "n2")
     judged_rows = trace.rows(folder / "job.db", "SELECT count(*) FROM collective WHERE ready_ns IS NOT NULL "
                              "AND bucket >= 0")
@@ -87,22 +89,21 @@ def on_cpu(machine, folder):
 
 def measure(machine, folder):
     if not machine.cuda:
-        return on_cpu(machine, folder)
-    figures = []
+        yield from on_cpu(machine, folder)
+        return
     common = ["--device", "cuda", "--ddp", "nccl", "--one-gpu", "--steps", 10, "--warmup", 4, "--width", 2048,
               "--layers", 6, "--bucket-mb", 20, "--marks"]
     alone = machine.job("step.py", *common, "--average", "--told", folder / "one.json")
-    machine.record(folder / "one.db", alone, 60)
-    figures += judged(trace.processes(folder / "one.db")[0], told(folder / "one.json"), "one rank")
-    figures += stored_figures(folder / "one.db", "one rank")
-    machine.record(folder / "two.db", machine.ranks(2, "step.py", *common, "--told", folder / "two.json"), 60)
+    machine.record(folder / "one.db", alone)
+    yield from judged(trace.processes(folder / "one.db")[0], told(folder / "one.json"), "one rank")
+    yield from stored_figures(folder / "one.db", "one rank")
+    machine.record(folder / "two.db", machine.ranks(2, "step.py", *common, "--told", folder / "two.json"))
     for process in trace.processes(folder / "two.db"):
         name = "two.json" if process.rank == 0 else f"two-rank{process.rank}.json"
-        figures += judged(process, told(folder / name), f"rank {process.rank} of two")
-    figures += stored_figures(folder / "two.db", "two ranks")
+        yield from judged(process, told(folder / name), f"rank {process.rank} of two")
+    yield from stored_figures(folder / "two.db", "two ranks")
     if machine.device == "cuda":
         path, *_ = scenario(folder, machine, "nccl")
-        start(machine, path, folder / "n2", 2, 60, environment=two_over_nccl())
+        start(machine, path, folder / "n2", 2, environment=two_over_nccl())
         import_runs(machine, folder / "worker.db", folder / "n2")
-        figures += judged_worker(folder / "worker.db")
-    return figures
+        yield from judged_worker(folder / "worker.db")

@@ -7,7 +7,8 @@ from suite.figures import figure
 from suite.ranks import import_runs, scenario, start, told, two_over_nccl
 
 TITLE = "NCCL's own estimate beside our model"
-LIMIT_S = 130
+LIMIT_S = 140
+NEEDS_WORKER = True
 
 
 def median_error(pairs):
@@ -23,39 +24,43 @@ def our_fit(database):
     return (found[0][0], found[0][1], round(found[0][2], 4)) if found else None
 
 
+def judged(ours, cuda):
+    """The figure of a fit as our_fit() returns it."""
+    # On a GPU no goal: both ranks share one device, and the model does not describe such a machine. On a CPU that
+    # other programs use, only a fit is expected.
+    return figure("two ranks: our fit, median error", ours[2] if ours else None, **({} if cuda else {"at_least": 0}),
+                  note=f"{ours[0]}, {ours[1]} points" if ours else "no usable fit of all-reduces")
+
+
 def sweep(machine, folder, backend):
     """Two ranks' all-reduces of every size, and the short trainings that a fit of them goes with: our fit's figure."""
     path, *_ = scenario(folder, machine, backend)
     more = {"environment": two_over_nccl()} if backend == "nccl" else {}
-    start(machine, path, folder / "n1", 1, 60, **more)
-    start(machine, path, folder / "n2", 2, 60, **more)
-    start(machine, path, folder / "sweep", 2, 100, "--bench-comm", **more)
+    start(machine, path, folder / "n1", 1, **more)
+    start(machine, path, folder / "n2", 2, **more)
+    start(machine, path, folder / "sweep", 2, "--bench-comm", **more)
     import_runs(machine, folder / "sweep.db", folder / "n1", folder / "n2", folder / "sweep")
-    ours = our_fit(folder / "sweep.db")
-    # On a CPU that other programs use, only a fit is expected.
-    goal = {"at_most": 0.25} if machine.cuda else {"at_least": 0}
-    return figure("two ranks: our fit, median error", ours[2] if ours else None, **goal,
-                  note=f"{ours[0]}, {ours[1]} points" if ours else "no usable fit of all-reduces")
+    return judged(our_fit(folder / "sweep.db"), machine.cuda)
 
 
 def measure(machine, folder):
-    machine.run(machine.job("simulate.py", folder / "one.json"), 60)
+    machine.run(machine.job("simulate.py", folder / "one.json"))
     one = told(folder / "one.json")
-    figures = [figure("NCCL that was asked", one["nccl"], at_least=22200),
-               figure("ncclGroupSimulateEnd is there", one["has_simulation"], equals=True)]
+    yield figure("NCCL that was asked", one["nccl"], at_least=22200)
+    yield figure("ncclGroupSimulateEnd is there", one["has_simulation"], equals=True)
     if machine.small:
-        return figures
+        return
     if not machine.cuda:
-        return [*figures, sweep(machine, folder, "gloo")]
-    figures.append(figure("one rank: estimates, median", statistics.median(
-        estimate for _, estimate, _ in one["points"]) * 1e6, "us", note="alone in its world NCCL communicates nothing"))
+        yield sweep(machine, folder, "gloo")
+        return
+    yield figure("one rank: estimates, median", statistics.median(
+        estimate for _, estimate, _ in one["points"]) * 1e6, "us", note="alone in its world NCCL communicates nothing")
     (folder / "pair").mkdir()
-    machine.run(machine.ranks(2, "simulate.py", folder / "pair" / "two.json"), 60)
+    machine.run(machine.ranks(2, "simulate.py", folder / "pair" / "two.json"))
     two = told(folder / "pair" / "two.json")
-    return figures + [
-        figure("two ranks: sizes", len(two["points"]), equals=len(one["points"])),
-        figure("two ranks: NCCL's estimate, median error", median_error(
-            (estimate, measured) for _, estimate, measured in two["points"]),
-            note="; ".join(f"{size} B: {estimate * 1e6:.1f} of {measured * 1e6:.1f} us"
-                           for size, estimate, measured in two["points"][::3])),
-        sweep(machine, folder, "nccl")]
+    yield figure("two ranks: sizes", len(two["points"]), equals=len(one["points"]))
+    yield figure("two ranks: NCCL's estimate, median error", median_error(
+        (estimate, measured) for _, estimate, measured in two["points"]),
+        note="; ".join(f"{size} B: {estimate * 1e6:.1f} of {measured * 1e6:.1f} us"
+                       for size, estimate, measured in two["points"][::3]))
+    yield sweep(machine, folder, "nccl")

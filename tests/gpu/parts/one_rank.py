@@ -7,7 +7,8 @@ from suite.figures import figure, nothing_in
 from suite.ranks import import_runs, scenario, start, told
 
 TITLE = "One rank under DDP"
-LIMIT_S = 90
+LIMIT_S = 70
+NEEDS_WORKER = True
 
 
 def bytes_a_step(database, first):
@@ -37,21 +38,21 @@ def nccl_figures(process, known):
                 sizes[number] += message_bytes(call.payload) or 0
     made = [one for one in process.ranges if one.name.startswith("ncclCommInit")]
     return [figure("NCCL communicators made", len(made), at_least=1),
-            figure("bytes NCCL's all-reduces carry in a step", sorted({sizes[i] for i in range(2, len(steps))}), "bytes",
-                   equals=[known["gradient_bytes"]])]
+            figure("bytes NCCL's all-reduces carry in a step", sorted({sizes[i] for i in range(2, len(steps))}),
+                   "bytes", equals=[known["gradient_bytes"]])]
 
 
 def measure(machine, folder):
     backend = "nccl" if machine.cuda else "gloo"
     path, gradient_bytes, steps = scenario(folder, machine, backend)
-    start(machine, path, folder / "n1", 1, 60)
+    start(machine, path, folder / "n1", 1)
     import_runs(machine, folder / "worker.db", folder / "n1")
     found = trace.rows(folder / "worker.db", "SELECT backend, device, world_size, status FROM measurement")
-    figures = [
+    yield from [
         figure("worker: backend, device, ranks, status", [list(row) for row in found],
                equals=[[backend, machine.device, 1, "ok"]]),
-        figure("worker: measured steps",
-               trace.rows(folder / "worker.db", "SELECT count(*) FROM step WHERE kind = 'measured'")[0][0], equals=steps),
+        figure("worker: measured steps", trace.rows(
+            folder / "worker.db", "SELECT count(*) FROM step WHERE kind = 'measured'")[0][0], equals=steps),
         figure("worker: communicators of the gradients", trace.rows(
             folder / "worker.db", "SELECT count(DISTINCT communicator) FROM collective WHERE bucket >= 0")[0][0],
             equals=1),
@@ -59,19 +60,20 @@ def measure(machine, folder):
                equals=[gradient_bytes]),
     ]
     if not machine.small:
-        done = machine.run([machine.program, "run", path, "--device", machine.device, "--set", "strategies=[ddp]", "--set",
-                            f"output.database={folder / 'run.db'}"], 60, ok=None)
-        figures.append(figure("ddpprof run, exit code", done.returncode, equals=0,
-                              note="" if done.returncode == 0 else done.stderr.strip()[-200:]))
+        done = machine.run([machine.program, "run", path, "--device", machine.device, "--set", "strategies=[ddp]",
+                            "--set", f"output.database={folder / 'run.db'}"], ok=None)
+        yield figure("ddpprof run, exit code", done.returncode, equals=0,
+                     note="" if done.returncode == 0 else done.stderr.strip()[-200:])
     if machine.cuda:
-        figures.append(figure("worker: kernels recorded",
-                              trace.rows(folder / "worker.db", "SELECT count(*) FROM kernel")[0][0], at_least=steps))
+        yield figure("worker: kernels recorded",
+                     trace.rows(folder / "worker.db", "SELECT count(*) FROM kernel")[0][0], at_least=steps)
     job = machine.job("step.py", "--device", machine.device, "--ddp", backend, "--steps", 8, "--width",
                       1024 if machine.cuda else 64, "--told", folder / "told.json")
-    machine.record(folder / "job.db", job, 60)
+    machine.record(folder / "job.db", job)
     known = told(folder / "told.json")
     (process,) = trace.processes(folder / "job.db")
-    figures += [figure("recorded job: steps", len(process.named("step ")), equals=8 + known["warmup"]),
-                nothing_in("recorded job: parts of the database that are damaged",
-                           [] if trace.sound(folder / "job.db") else ["integrity_check"])]
-    return figures + (nccl_figures(process, known) if machine.cuda else [])
+    yield figure("recorded job: steps", len(process.named("step ")), equals=8 + known["warmup"])
+    yield nothing_in("recorded job: parts of the database that are damaged",
+                     [] if trace.sound(folder / "job.db") else ["integrity_check"])
+    if machine.cuda:
+        yield from nccl_figures(process, known)

@@ -50,4 +50,8 @@ def nothing_in(name, found, note=""):
 
 
 class Skip(Exception):
-    """A part that cannot be done on this machine or device; its text says why."""
+    """A part that cannot be done on this machine or device. The text is the reason."""
+
+
+class Failed(Exception):
+    """A part whose measurement has failed. The text is the whole message."""

@@ -4,8 +4,11 @@ import ctypes
 import importlib.util
 import os
 import pathlib
-import subprocess
 import sys
+import time
+
+from suite import job, limits
+from suite.evidence import shortened
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]  # the unpacked folder, or the repository
 JOBS = ROOT / "tests" / "gpu" / "jobs"
@@ -35,11 +38,6 @@ def torch_libraries():
             if folder.is_dir()]
 
 
-def shortened(text, most=2000):
-    """Text's beginning and end: of a job that is recorded the first lines are its own, the last are the report's."""
-    return text if len(text) <= most else f"{text[:most // 2]}\n[…]\n{text[-most // 2:]}"
-
-
 def gpus():
     """Number of CUDA devices that the driver shows, 0 without a driver; starts no context."""
     try:
@@ -53,10 +51,13 @@ def gpus():
 
 
 class Machine:
-    """`device` is cuda or cpu; `small` shortens everything, for continuous integration."""
+    """`device` is cuda or cpu. `small` shortens the runs, for continuous integration.
 
-    def __init__(self, device, small):
-        self.device, self.small = device, small
+    `deadline` is the moment (time.monotonic()) at which the part's limit ends, None without a limit.
+    """
+
+    def __init__(self, device, small, deadline=None):
+        self.device, self.small, self.deadline = device, small, deadline
         for folder in _programs():
             if (folder / "bin" / "ddpprof").is_file():
                 self.program = str(folder / "bin" / "ddpprof")
@@ -69,8 +70,25 @@ class Machine:
         self.libraries = [*torch_libraries(), str(needed)] if needed.is_dir() else []
         self.cuda = device == "cuda"
 
-    def has_worker(self):
-        return (pathlib.Path(self.program).parent / "ddpprof-worker").is_file()
+    def worker(self):
+        """The path of ddpprof-worker, which may not exist."""
+        return pathlib.Path(self.program).parent / "ddpprof-worker"
+
+    def left_s(self):
+        """Time that is left for jobs of this part; infinite without a deadline."""
+        return float("inf") if self.deadline is None else self.deadline - time.monotonic() - limits.RESERVE_S
+
+    def limit_s(self, wanted_s=None):
+        """The limit for one job: left_s(), and if `wanted_s` is given, never more than that on a GPU, on a CPU longer.
+
+        The job's limit thus ends before the part's limit, and the part can report the hang. Raises LimitReached if
+        no time is left.
+        """
+        left_s = self.left_s()
+        if left_s <= 0:
+            raise job.LimitReached("a job was not started: the part's limit ends in "
+                                   f"{max(0, left_s + limits.RESERVE_S):.0f} s")
+        return left_s if wanted_s is None else min(limits.for_device(self.device, wanted_s), left_s)
 
     def environment(self, **more):
         """For our own programs."""
@@ -92,17 +110,22 @@ class Machine:
         """The same as that many ranks of this host."""
         return self.job("launch.py", count, JOBS / script, *arguments)
 
-    def run(self, command, limit_s, *, ok=(0,), environment=None):
-        """Runs to the end within the limit. Raises RuntimeError with the output where the exit code is not `ok`."""
-        command = [str(part) for part in command]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit_s,
-                              stdin=subprocess.DEVNULL, env=environment or self.environment())
+    def start(self, command, limit_s=None, environment=None):
+        """Starts a job. The caller waits for it, not longer than the limit in its `limit_s`. See limit_s()."""
+        return job.Started(command, environment or self.environment(), self.limit_s(limit_s))
+
+    def run(self, command, limit_s=None, *, ok=(0,), environment=None):
+        """Runs a job to its end. `ok` are the expected exit codes, None for any. See limit_s().
+
+        Raises RuntimeError with the job's output on another exit code, LimitReached if it has not ended in time.
+        """
+        done = job.run(command, environment or self.environment(), self.limit_s(limit_s), self.deadline)
         if ok is not None and done.returncode not in ok:
-            raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}, expected "
+            raise RuntimeError(f"{' '.join(done.args)}: exit code {done.returncode}, expected "
                                f"{' or '.join(map(str, ok))}: {shortened(done.stderr)}{shortened(done.stdout)}")
         return done
 
-    def record(self, database, job, limit_s, *options, ok=(0,), environment=None):
-        """`ddpprof record` on a job, into `database`."""
+    def record(self, database, job, *options, limit_s=None, ok=(0,), environment=None):
+        """`ddpprof record` on a job, into `database`. See limit_s()."""
         return self.run([self.program, "record", "--out", database, *options, "--", *job], limit_s, ok=ok,
                         environment=environment)

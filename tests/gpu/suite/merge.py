@@ -1,4 +1,6 @@
-"""Puts the measurements of several databases of one version into the first (docs/reference/schema.md), without raw events.
+"""Puts the measurements of several databases of one version into the first, without raw events.
+
+The tables are those of docs/reference/schema.md.
 
 `ddpprof import` keeps one batch size to a database; the fit over several reads them from one. What Python writes has
 no seal: our program reads it with DDPPROF_SEALS=ignore.

@@ -1,73 +1,78 @@
-"""The suite's parts in their order, and one of them run in a process of its own with a limit."""
+"""The parts of the suite, their lists, and the measurement of one part."""
 
 import importlib
-import json
-import os
 import pathlib
-import signal
-import subprocess
-import sys
-import time
 import traceback
 
-from suite.figures import Skip
+from suite.figures import Failed, Skip
 from suite.report import FAILED, SKIPPED, status_of
 
-ORDER = ("ranges", "profiler", "one_rank", "several_ranks", "data_parallel", "gradient_order", "overlap",
-         "record_to_predict", "odd_jobs", "peak_memory", "batch_fit", "contention", "nccl_simulation", "many_kernels",
-         "tracing_cost")
+WARM_UP = "warm_up"
+# Each list is one command on a machine with a GPU, which may be a new machine every time. So each list begins with the
+# warm-up, and the limits of its parts fit into one command (suite/limits.py). The most important parts are first.
+LISTS = (
+    ("ranges", "tracing_cost", "many_kernels"),
+    ("profiler", "one_rank", "gradient_order", "overlap"),
+    ("record_to_predict", "odd_jobs", "several_ranks", "peak_memory", "data_parallel"),
+    ("batch_fit", "contention", "nccl_simulation"),
+)
+ORDER = (WARM_UP, *(name for one in LISTS for name in one))
+
+
+def of_list(number):
+    """The parts of list `number`, counted from 1."""
+    return (WARM_UP, *LISTS[number - 1])
 
 
 def load(name):
     return importlib.import_module(f"parts.{name}")
 
 
-def measure(name, machine, folder):
-    """What the part found, as the results file has it. Never raises: what goes wrong is the part's failure."""
+def needs_worker(name):
+    """Returns true if the part starts ddpprof-worker."""
+    return getattr(load(name), "NEEDS_WORKER", False)
+
+
+def error_text(error):
+    """An exception with all its frames as FILE:LINE, the innermost last."""
+    if isinstance(error, Failed):
+        return str(error)
+    frames = ", ".join(f"{pathlib.Path(one.filename).name}:{one.lineno}"
+                       for one in traceback.extract_tb(error.__traceback__))
+    return f"{type(error).__name__}: {error} ({frames})"
+
+
+def each(measurements):
+    """Yields the figures of all measurements, pairs (name, function without arguments).
+
+    An exception in one measurement does not prevent the others. At the end it fails the part.
+    """
+    failures = []
+    for name, function in measurements:
+        try:
+            yield from function()
+        except Exception as error:
+            failures.append(f"{name}: {error_text(error)}")
+    if failures:
+        raise Failed("\n".join(failures))
+
+
+def measure(name, machine, folder, save=lambda found: None):
+    """The part's result, as the results file has it. Every exception becomes the part's failure.
+
+    The part's measure() returns or yields figures. `save` is called after each figure with the result so far, whose
+    status is failed until the part has ended. So the figures before an exception or a hang are kept.
+    """
     part = load(name)
     found = {"name": name, "title": part.TITLE, "status": FAILED, "message": "", "figures": []}
     try:
-        found["figures"] = [one.as_json() for one in part.measure(machine, folder)]
+        for one in part.measure(machine, folder):
+            found["figures"].append(one.as_json())
+            save(found)
         found["status"] = status_of(found["figures"])
     except Skip as skip:
         found.update(status=SKIPPED, message=str(skip))
-    except subprocess.TimeoutExpired as late:
-        found["message"] = f"{' '.join(map(str, late.cmd))[:300]} had not ended after {late.timeout:.0f} s"
     except Exception as error:  # an error in one part must not end the others
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        found["message"] = f"{type(error).__name__}: {error} ({pathlib.Path(where.filename).name}:{where.lineno})"
-    return found
-
-
-def end_group(process):
-    """Ends the part and everything that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
-
-
-def run_apart(name, command, folder, limit_s):
-    """Starts `command`, which writes folder/part.json, and ends it with all it started after `limit_s`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    begin, failed = time.monotonic(), None
-    result = folder / "part.json"
-    result.unlink(missing_ok=True)
-    with open(folder / "output.txt", "w") as output:
-        process = subprocess.Popen([sys.executable, "-B", *command], stdout=output, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, start_new_session=True)
-        try:
-            process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            failed = f"ended after its limit of {limit_s:.0f} s"
-        finally:
-            end_group(process)  # also what a part that has ended left running
-    if failed is None and not result.exists():
-        failed = f"ended with code {process.returncode} and left no result: " + (folder / "output.txt").read_text()[-500:]
-    if failed is None:
-        found = json.loads(result.read_text())
-    else:
-        found = {"name": name, "title": load(name).TITLE, "status": FAILED, "message": failed, "figures": []}
-    found["seconds"] = round(time.monotonic() - begin, 2)
+        found["message"] = error_text(error)
+    save(found)
     return found

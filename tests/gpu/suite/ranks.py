@@ -3,8 +3,9 @@
 import json
 import os
 import socket
-import subprocess
 import time
+
+from suite.job import LimitReached, end_all, evidence_until, timeout_message
 
 SCENARIO = """name: gpu-suite
 workload:
@@ -36,35 +37,46 @@ def scenario(folder, machine, backend, *, width=None, layers=4, batch=64, steps=
     return path, 4 * layers * (width * width + width), steps
 
 
-def start(machine, scenario_file, out, size, limit_s, *arguments, one_gpu=True, environment=None):
-    """Runs `ddpprof worker` as ranks 0 to size - 1 of this host. Raises RuntimeError when one fails or is late."""
+def start(machine, scenario_file, out, size, *arguments, limit_s=None, one_gpu=True, environment=None):
+    """Runs `ddpprof worker` as ranks 0 to size - 1 of this host.
+
+    Raises RuntimeError if a rank fails, LimitReached if one has not ended after the limit. Ends the other ranks then.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     ranks = []
-    for rank in range(size):
-        place = dict(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                     # All on device 0: there may be one only.
-                     LOCAL_RANK="0" if machine.cuda and one_gpu else str(rank))
-        place.update({name: value(rank) for name, value in (environment or {}).items()})
-        command = [machine.program, "worker", str(scenario_file), "--out", str(out), "--rendezvous-timeout", "60",
-                   *arguments]
-        own = {name: value for name, value in machine.environment(**place).items() if name != "LOCAL_WORLD_SIZE"}
-        ranks.append(subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                      errors="replace", stdin=subprocess.DEVNULL))
-    until = time.monotonic() + limit_s
     try:
-        for rank, process in enumerate(ranks):
-            _, errors = process.communicate(timeout=max(0.1, until - time.monotonic()))
-            if process.returncode != 0:
-                raise RuntimeError(f"rank {rank} of {size}: exit code {process.returncode}: {errors[-1500:]}")
-    except subprocess.TimeoutExpired as late:
-        raise RuntimeError(f"rank {rank} of {size} has not ended after {limit_s} s") from late
+        for rank in range(size):
+            place = dict(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                         # All on device 0: the machine may have one device only.
+                         LOCAL_RANK="0" if machine.cuda and one_gpu else str(rank))
+            place.update({name: value(rank) for name, value in (environment or {}).items()})
+            own = {name: value for name, value in machine.environment(**place).items() if name != "LOCAL_WORLD_SIZE"}
+            ranks.append(machine.start([machine.program, "worker", scenario_file, "--out", out, "--rendezvous-timeout",
+                                        "60", *arguments], limit_s, environment=own))
+        wait_for(machine, ranks)
     finally:
-        for process in ranks:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+        end_all(ranks)
+
+
+def wait_for(machine, ranks):
+    """Waits until all ranks have ended, or one has failed. Raises as start() does."""
+    until = time.monotonic() + min(one.limit_s for one in ranks)
+    while any(one.process.poll() is None for one in ranks):
+        if any(one.process.poll() for one in ranks):
+            time.sleep(1)  # the other ranks may fail, too, and the first cause may be theirs
+            break
+        if time.monotonic() > until:
+            running = [str(rank) for rank, one in enumerate(ranks) if one.process.poll() is None]
+            what = f"rank {', '.join(running)} of {len(ranks)} had not ended after {ranks[0].limit_s:.0f} s"
+            raise LimitReached(timeout_message(what, ranks, evidence_until(machine.deadline)))
+        time.sleep(0.02)
+    codes = [one.process.poll() for one in ranks]
+    if any(codes):
+        raise RuntimeError("\n".join(
+            f"rank {rank} of {len(ranks)}: {'still running' if code is None else f'exit code {code}'}: "
+            f"{one.output()[1][-1500:].strip()}" for rank, (code, one) in enumerate(zip(codes, ranks))))
 
 
 def two_over_nccl():
@@ -78,8 +90,8 @@ def results(out):
     return [json.loads(path.read_text()) for path in sorted(out.glob("attempt-0/result-*.json"))]
 
 
-def import_runs(machine, database, *runs, limit_s=60):
-    return machine.run([machine.program, "import", *runs, "--out", database], limit_s)
+def import_runs(machine, database, *runs):
+    return machine.run([machine.program, "import", *runs, "--out", database])
 
 
 def told(path):

@@ -5,9 +5,12 @@ import os
 import pathlib
 import subprocess
 
+from suite.evidence import shortened
 from suite.figures import shown
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+SHOWN = 3000  # characters of a message on the terminal
+IN_TABLE = 200  # characters of a message in the table; a longer one follows the table as a whole
 
 
 def status_of(figures):
@@ -45,7 +48,7 @@ def part_text(part):
     """One part's lines for the terminal."""
     lines = [f"{part['status'].upper():8}{part['title']}  ({part['seconds']:.1f} s)"]
     if part.get("message"):
-        lines.append("        " + part["message"].strip().replace("\n", "\n        "))
+        lines.append("        " + shortened(part["message"].strip(), SHOWN).replace("\n", "\n        "))
     for one in part["figures"]:
         goal = f"  (goal {one['goal']})" if one["goal"] and one["passed"] is not True else ""
         note = f"  [{one['note']}]" if one["note"] else ""
@@ -58,22 +61,30 @@ def _cell(text):
 
 
 def markdown(results):
-    """Tables whose cells come from the results alone: equal results, equal bytes."""
+    """Tables whose cells come from the results alone: equal results, equal bytes. Long messages follow the tables."""
     device = results["device"]
     facts = [(name, device.get(key)) for name, key in (
         ("device", "device"), ("driver", "driver"), ("CUDA", "cuda"), ("torch", "torch"), ("NCCL", "nccl"),
         ("CUPTI", "cupti"))]
-    lines = [f"Device mode {results['mode']}{', small' if results['small'] else ''}; commit {results['commit']}; "
-             f"{results['started_utc']}; {results['seconds']:.0f} s.", "", "| what | version |", "|---|---|"]
+    chosen = f", list {results['list']}" if results.get("list") else ""
+    lines = [f"Device mode {results['mode']}{chosen}{', small' if results['small'] else ''}; commit "
+             f"{results['commit']}; {results['started_utc']}; {results['seconds']:.0f} s.", ""]
+    if not results.get("complete", True):
+        lines += [f"Not complete: {len(results['parts'])} of {len(results['planned'])} parts have ended.", ""]
+    lines += ["| what | version |", "|---|---|"]
     lines += [f"| {name} | {_cell(value if value is not None else 'none')} |" for name, value in facts]
     lines += ["", "| part | figure | value | goal | |", "|---|---|---|---|---|"]
     for part in results["parts"]:
-        said = part.get("message") or ""
-        lines.append(f"| **{_cell(part['title'])}** | {_cell(said[:200])} | {part['seconds']:.1f} s | | "
+        message = part.get("message") or ""
+        lines.append(f"| **{_cell(part['title'])}** | {_cell(message[:IN_TABLE])} | {part['seconds']:.1f} s | | "
                      f"{part['status']} |")
         for one in part["figures"]:
             value = f"{shown(one['value'])} {one['unit']}".strip() + (f" ({one['note']})" if one["note"] else "")
             lines.append(f"| | {_cell(one['name'])} | {_cell(value)} | {_cell(one['goal'])} | {mark(one)} |")
+    for title, message in [("run-all", results.get("message") or ""),
+                           *((part["title"], part.get("message") or "") for part in results["parts"])]:
+        if len(message) > IN_TABLE or (message and title == "run-all"):
+            lines += ["", f"{title}:", "", *("    " + line for line in message.splitlines())]
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,11 @@ import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from suite.figures import figure
+
+LOSSES = ("cupti_dropped", "cupti_incomplete")  # diagnostics about records that CUPTI lost
+LEFT_OUT = (*LOSSES, "impossible_times")  # the tracer and the import leave out records without a usable time
+
 
 class Kernel(NamedTuple):
     name: str
@@ -67,6 +72,35 @@ def sound(database):
 def diagnostics(database):
     """Code -> how many."""
     return dict(rows(database, "SELECT code, sum(count) FROM diagnostic GROUP BY code"))
+
+
+def left_out(database):
+    """Code -> how many, of the diagnostics about events that are missing in the database. Only codes that occur."""
+    return {code: count for code, count in diagnostics(database).items() if code in LEFT_OUT}
+
+
+def losses(folder):
+    """Records that CUPTI lost, as the databases below a part's folder report them.
+
+    One figure for each code: the sum over all databases, 0 if none has the code. No figures without a database.
+    """
+    counts, notes, readable = dict.fromkeys(LOSSES, 0), {code: [] for code in LOSSES}, 0
+    for database in sorted(folder.rglob("*.db")):
+        name = database.relative_to(folder)
+        try:
+            found = diagnostics(database)
+        except sqlite3.Error as error:  # the import may have been ended while it wrote
+            for code in LOSSES:
+                notes[code].append(f"{name} is not readable: {error}")
+            continue
+        readable += 1
+        for code in LOSSES:
+            counts[code] += found.get(code, 0)
+            if code in found:
+                notes[code].append(f"{name}: {found[code]}")
+    if not readable and not any(notes.values()):
+        return []
+    return [figure(code, counts[code] if readable else None, note="; ".join(notes[code])) for code in LOSSES]
 
 
 def _payload(value):
