@@ -25,7 +25,7 @@ report::Column seconds(const char* name, const std::string& title) {
 }
 
 report::Table predictions(const fit::StepTable& table, const std::vector<fit::StepRow>& questions, double confidence,
-                          std::int64_t largest) {
+                          std::int64_t largest, std::int64_t global_batch) {
   const std::string level = fit::percent(confidence);
   report::Table made;
   made.name = "predictions";
@@ -34,6 +34,9 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
       "From step times only. " + table.method() + " One further measurement falls into the " + level +
       " interval. compute: one rank alone. skew: wait for the slowest of N ranks. sharing: cost of devices that share "
       "a node. exposed: communication that the backward does not hide. beyond: N / largest measured N.";
+  if (global_batch > 0)
+    made.note += " The global batch of the largest measured N is kept: " + std::to_string(global_batch) +
+                 " samples. Another batch: --batch-per-worker.";
   made.columns = {count("workers", "N", "workers"),
                   count("nodes", "nodes"),
                   count("batch_per_worker", "batch", "samples"),
@@ -98,7 +101,7 @@ report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const T
     const fit::StepTable table(rows, fit::table_options(request.confidence));
     const std::int64_t far = *std::max_element(request.workers.begin(), request.workers.end());
     report::Report made{"predict", "Predictions", {}};
-    made.tables = {predictions(table, questions, request.confidence, fit::largest_workers(rows)),
+    made.tables = {predictions(table, questions, request.confidence, fit::largest_workers(rows), question.global_batch),
                    knees(fit::scaling_points(table, question, far))};
     return made;
   } catch (const std::invalid_argument& error) {

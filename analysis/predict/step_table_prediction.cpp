@@ -41,20 +41,27 @@ Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOpt
 
 namespace {
 
-// The samples of a step of the largest N if every N has one batch per worker, and it never grows and falls at last.
+constexpr double equal_batches = 1.5;  // global batches that differ by less are one: they have to be divisible by N
+
+// The samples of a step of the largest N if every N has one batch per worker, which falls and never grows as N grows,
+// and the global batches are about equal; else 0.
 std::int64_t kept_global_batch(const std::vector<StepRow>& rows) {
   std::map<std::int64_t, std::set<std::pair<std::int64_t, std::int64_t>>> batches;  // by N: batch, accumulation
   for (const StepRow& row : rows) batches[row.workers].emplace(row.batch_per_worker, row.accumulation);
-  std::int64_t before = 0, global = 0;
+  std::int64_t before = 0;
+  double least = 0.0, most = 0.0, last = 0.0;
   bool falls = false;
   for (const auto& [workers, found] : batches) {
     const auto [batch, accumulation] = *found.begin();
     if (found.size() > 1 || (before > 0 && batch > before)) return 0;
-    falls = before > 0 && batch < before;
+    falls = falls || (before > 0 && batch < before);
     before = batch;
-    global = workers * batch * accumulation;
+    last = static_cast<double>(workers) * static_cast<double>(batch) * static_cast<double>(accumulation);
+    least = least > 0.0 ? std::min(least, last) : last;
+    most = std::max(most, last);
   }
-  return falls ? global : 0;
+  constexpr double largest = 1e15;  // exact in a double
+  return falls && most <= equal_batches * least && last <= largest ? static_cast<std::int64_t>(last) : 0;
 }
 
 }  // namespace

@@ -16,10 +16,11 @@ double student4_quantile(double probability) {
 double mean_of(const GrowthQuestion& question, const GrowthConstants& constants) {
   switch (question.region) {
     case Region::one_node:
-      return question.doublings * (constants.inside + constants.inside_loss * std::min(question.loss, kept_loss));
+      return question.doublings *
+             (constants.inside + constants.inside_loss * std::min(question.loss, hidden_loss_limit));
     case Region::several_nodes:
       return question.doublings *
-             (constants.between + constants.between_loss * std::max(0.0, question.loss - kept_loss));
+             (constants.between + constants.between_loss * std::max(0.0, question.loss - hidden_loss_limit));
     case Region::first_crossing:
       break;
   }

@@ -17,7 +17,7 @@
 namespace ddpprof::fit {
 
 // A loss above it is not hidden behind compute.
-inline constexpr double kept_loss = 0.25;
+inline constexpr double hidden_loss_limit = 0.25;
 
 enum class Region { one_node, several_nodes, first_crossing };
 

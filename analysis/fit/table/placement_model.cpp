@@ -81,6 +81,7 @@ PlacementModel::PlacementModel(std::vector<StepRow> rows, std::shared_ptr<const 
                                const TableOptions& options, std::optional<double> anchor)
     : alone_(std::move(alone)), options_(options), rows_(std::move(rows)) {
   for (const StepRow& row : rows_) {
+    one_node_measured_ = one_node_measured_ || (row.nodes == 1 && row.workers > 1);
     anchor_ = std::max(anchor_, static_cast<double>(row.workers));
     most_nodes_ = std::max(most_nodes_, row.nodes);
   }
@@ -124,14 +125,12 @@ Problem PlacementModel::problem() const {
   // The part that does not depend on the batch is at most the shortest step. A prior from a longer step would
   // contradict the data, and its width would be meaningless.
   const double round_s = stats::median(rounds_s), shortest_round_s = *std::ranges::min_element(rounds_s);
-  const bool one_node_measured =
-      std::ranges::any_of(rows_, [](const StepRow& row) { return row.nodes == 1 && row.workers > 1; });
   problem.parameters = {
       {"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
       {"sharing", "", std::log(0.03), 1.0, std::log(1e-4), std::log(2.0)},
       {"sharpness", "", std::log(5.0), 0.7, 0.0, std::log(30.0)},
       {"hidden_share", "", 0.67, 0.1, 0.3, 1.0, false},
-      {"inside", "s", std::log(0.1 * shortest_s), 2.0, std::log(1e-9), std::log(1e6), true, !one_node_measured},
+      {"inside", "s", std::log(0.1 * shortest_s), 2.0, std::log(1e-9), std::log(1e6)},
       {"two_nodes", "", learned.two_nodes, learned.two_nodes_sd, -2.0, 2.0, false},
       {"two_nodes_shared", "", learned.two_nodes_shared, learned.two_nodes_shared_sd, -2.0, 2.0, false},
       {"carried", "s", std::log(0.3 * shortest_s), 2.0, std::log(1e-9), std::log(1e6)},
@@ -201,6 +200,11 @@ TablePrediction PlacementModel::predict(const StepRow& asked) const {
   prediction.low_s = std::min(prediction.step_s, stats::quantile(steps, (1.0 - options_.confidence) / 2.0));
   prediction.high_s = std::max(prediction.step_s, stats::quantile(steps, (1.0 + options_.confidence) / 2.0));
   prediction.name_bound();
+  if (asked.nodes == 1 && asked.workers > 1 && !one_node_measured_)
+    prediction.add_note("communication inside a node was not measured: it is assumed to be about 10 % of a step");
+  if (alone_->empty())
+    prediction.add_note(
+        "one rank was not measured at several batches: compute is a line in the batch through all rows");
   if (asked.nodes > 2 && most_nodes_ == 2)
     prediction.add_note(
         "only two nodes were measured, which collective libraries treat specially: a measurement of "

@@ -11,7 +11,8 @@
 // (batch_fit.hpp). Without rows of one rank, or with only one of several batches at one rank, C is a line in the batch.
 // Only rows beyond M would show r. It is small if k is long, since bytes per rank hardly grow, and large if k is short,
 // since the number of hops grows with N: its prior is a line in ln k. That prior and those of q and f were learned from
-// other models (learned.hpp). Blom's expected maximum of N is that of stats/normal.hpp. Times are seconds.
+// other models with M = 8 (learned.hpp). r is between 0 and 0.8. Blom's expected maximum of N is that of
+// stats/normal.hpp. Times are seconds.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,7 @@ class PlacementModel {
   std::vector<StepRow> rows_;
   double anchor_ = 1.0;  // M
   std::int64_t most_nodes_ = 1;
+  bool one_node_measured_ = false;  // with several ranks
   Problem problem_;
   Solution solution_;
   std::vector<std::vector<double>> draws_;  // of the parameters' values

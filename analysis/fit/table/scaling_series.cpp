@@ -1,13 +1,9 @@
 #include "analysis/fit/table/scaling_series.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <numbers>
-#include <optional>
-#include <set>
-#include <tuple>
 
 #include "analysis/fit/batch_fit.hpp"
 #include "simulator/stats/random.hpp"
@@ -16,170 +12,159 @@
 namespace ddpprof::fit {
 namespace {
 
-// A step cannot take less time per sample on more ranks; beyond rounding, such a table has a mistake.
-constexpr double impossible = 1.02;
 constexpr double normal_90 = 1.645;  // standard deviations to the ends of the normal distribution's 90 % interval
+
+constexpr double noise_tolerance = 1.05;  // a smaller difference of two measured steps has no meaning
 
 double log2_ratio(std::int64_t to, std::int64_t from) {
   return std::log2(static_cast<double>(to) / static_cast<double>(from));
 }
 
-// Weighted by 1 / time², so relative errors are minimised. Neither part is negative.
-std::pair<double, double> line_through(const std::vector<std::pair<double, double>>& points) {
-  double ff = 0.0, fs = 0.0, ss = 0.0, f = 0.0, s = 0.0;
-  for (const auto& [batch, time_s] : points) {
-    const double one = 1.0 / time_s, per = batch / time_s;
-    ff += one * one, fs += one * per, ss += per * per, f += one, s += per;
+std::string n_text(std::int64_t workers) { return "N = " + std::to_string(workers); }
+
+// The step between two measured ones. Its interval contains both if they are of different kinds of links.
+MeasuredStep between(const std::pair<const std::int64_t, MeasuredStep>& below,
+                     const std::pair<const std::int64_t, MeasuredStep>& above, std::int64_t workers) {
+  const double share = log2_ratio(workers, below.first) / log2_ratio(above.first, below.first);
+  const auto at = [share](double from, double to) {
+    return std::exp((1.0 - share) * std::log(from) + share * std::log(to));
+  };
+  MeasuredStep step = share < 0.5 ? below.second : above.second;
+  step.micro_s = at(below.second.micro_s, above.second.micro_s);
+  step.low_s = at(below.second.low_s, above.second.low_s);
+  step.high_s = at(below.second.high_s, above.second.high_s);
+  step.by_line = below.second.by_line || above.second.by_line;
+  if ((below.second.nodes > 1) != (above.second.nodes > 1)) {
+    step.low_s = std::min({step.low_s, below.second.low_s, above.second.low_s});
+    step.high_s = std::max({step.high_s, below.second.high_s, above.second.high_s});
   }
-  const double determinant = ff * ss - fs * fs;
-  const double fixed_s = determinant > 0.0 ? (f * ss - s * fs) / determinant : 0.0;
-  const double sample_s = determinant > 0.0 ? (s * ff - f * fs) / determinant : s / ss;
-  if (fixed_s < 0.0) return {0.0, s / ss};
-  if (sample_s < 0.0) return {f / ff, 0.0};
-  return {fixed_s, sample_s};
+  return step;
+}
+
+double loss_since(const MeasuredStep& reference, const MeasuredStep& step) {
+  return std::max(0.0, 1.0 - reference.micro_s / step.micro_s);
 }
 
 }  // namespace
 
-void TablePrediction::name_bound() {
-  const std::array<std::pair<const char*, double>, 4> parts = {
-      {{"compute", compute_s}, {"skew", skew_s}, {"sharing", sharing_s}, {"communication", exposed_s}}};
-  bound = std::ranges::max_element(parts, {}, &std::pair<const char*, double>::second)->first;
-}
-
 ScalingSeries::ScalingSeries(const std::vector<StepRow>& rows, std::shared_ptr<const Alone> alone,
                              const TableConstants& constants)
-    : alone_(std::move(alone)), constants_(constants) {
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::vector<StepRow>>
-      equal;
-  std::set<std::int64_t> accumulations;
-  for (const StepRow& row : rows) {
-    equal[{row.workers, row.nodes, row.devices(), row.batch_per_worker, row.accumulation}].push_back(row);
-    accumulations.insert(row.accumulation);
+    : alone_(alone), constants_(constants), measured_(rows, std::move(alone)) {}
+
+ScalingSeries::Start ScalingSeries::on_one_node(const StepRow& asked, const MeasuredCurve& one_node,
+                                                const MeasuredCurve& several) const {
+  Start start;
+  start.question.region = Region::one_node;
+  if (one_node.empty()) {  // at most the step of the fewest ranks on several nodes, and less by an unknown loss
+    start.step = several.begin()->second;
+    start.step.low_s *= std::exp(-constants_.growth.first_crossing.high);
+    start.notes.push_back("no N was measured on one node: the step is at most that of " +
+                          n_text(several.begin()->first) + " on several nodes");
+    return start;
   }
-  one_accumulation_ = accumulations.size() == 1;
-  double squares = 0.0, freedom = 0.0;
-  for (const auto& [key, same] : equal) {
-    Point point{same.front(), 0.0, -1.0};
-    std::vector<double> times, shares;
-    for (const StepRow& row : same) {
-      times.push_back(row.micro_s());
-      if (row.sync_s >= 0.0) shares.push_back(row.sync_s / row.step_s);
+  const auto above = one_node.lower_bound(asked.workers);
+  if (above == one_node.end()) {
+    const auto& [workers, step] = *one_node.rbegin();
+    start.step = step;
+    start.question.doublings = log2_ratio(asked.workers, workers);
+    if (!several.empty() && several.begin()->second.micro_s > step.micro_s && several.begin()->first >= asked.workers)
+      start.step.high_s = std::max(step.high_s, several.begin()->second.high_s);
+  } else if (above == one_node.begin() || above->first == asked.workers) {
+    start.step = above->second;
+    if (above->first > asked.workers) {
+      start.step.low_s *= std::exp(-constants_.growth.one_node.high);
+      start.notes.push_back("fewer ranks than " + n_text(above->first) +
+                            " were not measured: the step is at most that");
     }
-    point.micro_s = stats::median(times);
-    if (!shares.empty()) point.sync_share = stats::median(shares);
-    for (const double time : times) squares += std::pow(std::log(time / point.micro_s), 2);
-    freedom += static_cast<double>(times.size() - 1);
-    points_.push_back(point);
-  }
-  if (freedom > 0.0) scatter_ = std::sqrt(squares / freedom);
-  fit_line();
-}
-
-// Compute as a line in the batch. With rows of one rank at one batch only, rows of more ranks determine the slope.
-void ScalingSeries::fit_line() {
-  std::set<std::int64_t> batches;
-  std::map<std::int64_t, std::set<std::int64_t>> batches_at;
-  std::int64_t largest = 1;
-  for (const Point& point : points_) {
-    batches.insert(point.row.batch_per_worker);
-    batches_at[point.row.workers].insert(point.row.batch_per_worker);
-    largest = std::max(largest, point.row.workers);
-  }
-  if (batches.size() < 2) return;
-  batch_follows_ranks_ = std::ranges::all_of(batches_at, [](const auto& one) { return one.second.size() == 1; });
-  std::vector<std::pair<double, double>> at_largest;
-  for (const Point& point : points_)
-    at_largest.emplace_back(
-        static_cast<double>(point.row.batch_per_worker),
-        point.micro_s * std::exp(constants_.growth.between * log2_ratio(largest, point.row.workers)));
-  std::tie(fixed_s_, sample_s_) = line_through(at_largest);
-  line_ = true;
-}
-
-double ScalingSeries::compute_s(std::int64_t batch) const {
-  if (alone_->batches() >= 2 || (alone_->batches() == 1 && !line_)) return alone_->compute_s(batch);
-  if (!line_) return std::numeric_limits<double>::quiet_NaN();
-  return fixed_s_ + sample_s_ * static_cast<double>(batch);
-}
-
-ScalingSeries::Value ScalingSeries::value_of(const Point& point, const StepRow& asked) const {
-  Value value{point.micro_s, point.sync_share, point.row.nodes, false};
-  if (point.row.batch_per_worker != asked.batch_per_worker) {
-    const double from_s = compute_s(point.row.batch_per_worker), to_s = compute_s(asked.batch_per_worker);
-    // What is not compute stays. A line through noise may leave less than compute; then the step scales with compute.
-    value.micro_s = std::max(point.micro_s + to_s - from_s, std::min(to_s, point.micro_s * to_s / from_s));
-    value.other_batch = batch_follows_ranks_ && alone_->batches() < 2;
-  }
-  if (point.row.accumulation != asked.accumulation && !alone_->empty()) {
-    // Exposed communication happens once a step. Tables whose accumulation falls as N grows show less than that: as
-    // the square root.
-    const double alone_s = compute_s(asked.batch_per_worker);
-    const double exposed_s = std::max(0.0, value.micro_s - alone_s);
-    const double rounds = static_cast<double>(point.row.accumulation) / static_cast<double>(asked.accumulation);
-    value.micro_s += exposed_s * ((one_accumulation_ ? rounds : std::sqrt(rounds)) - 1.0);
-  }
-  return value;
-}
-
-// For each measured number of ranks, the row that is nearest to the question: in its batch, then in its devices per
-// node, then in its accumulation.
-ScalingSeries::Curve ScalingSeries::curve(const StepRow& asked, bool several_nodes) const {
-  std::map<std::int64_t, std::pair<std::tuple<double, std::int64_t, double>, const Point*>> nearest;
-  for (const Point& point : points_) {
-    if ((point.row.nodes > 1) != several_nodes) continue;
-    const std::tuple distance(std::abs(log2_ratio(point.row.batch_per_worker, asked.batch_per_worker)),
-                              point.row.workers == 1 ? 0 : std::abs(point.row.devices() - asked.devices()),
-                              std::abs(log2_ratio(point.row.accumulation, asked.accumulation)));
-    const auto [found, added] = nearest.try_emplace(point.row.workers, distance, &point);
-    if (!added && distance < found->second.first) found->second = {distance, &point};
-  }
-  Curve curve;
-  for (const auto& [workers, chosen] : nearest) curve[workers] = value_of(*chosen.second, asked);
-  return curve;
-}
-
-ScalingSeries::Carried ScalingSeries::carry(const StepRow& asked) const {
-  const Curve one_node = curve(asked, false), several = curve(asked, true);
-  Carried carried;
-  carried.question.region = asked.nodes == 1 ? Region::one_node : Region::several_nodes;
-  const Curve* curve = asked.nodes == 1 ? &one_node : &several;
-  if (asked.nodes == 1 && one_node.empty()) {
-    curve = &several;
-  } else if (curve->empty()) {
-    curve = &one_node;
-    carried.question.region = Region::first_crossing;
-  }
-  const auto above = curve->lower_bound(asked.workers);
-  Value base;
-  if (above == curve->end()) {
-    const auto& [workers, value] = *curve->rbegin();
-    base = value;
-    carried.question.doublings = log2_ratio(asked.workers, workers);
-  } else if (above == curve->begin() || above->first == asked.workers) {
-    base = above->second;
   } else {
-    const auto below = std::prev(above);
-    const double share = log2_ratio(asked.workers, below->first) / log2_ratio(above->first, below->first);
-    base = share < 0.5 ? below->second : above->second;
-    base.micro_s = std::exp((1.0 - share) * std::log(below->second.micro_s) + share * std::log(above->second.micro_s));
+    start.step = between(*std::prev(above), *above, asked.workers);
   }
-  // The share of the step that was lost since one rank, or since the most ranks of one node.
-  std::optional<double> reference_s;
-  if (carried.question.region == Region::several_nodes && !one_node.empty())
-    reference_s = one_node.rbegin()->second.micro_s;
-  if (carried.question.region == Region::one_node && one_node.contains(1)) reference_s = one_node.at(1).micro_s;
-  if (reference_s) carried.question.loss = std::max(0.0, 1.0 - *reference_s / base.micro_s);
-  carried.question.other_batch = base.other_batch;
-  carried.base_s = base.micro_s;
-  carried.base_nodes = base.nodes;
-  carried.sync_share = base.sync_share;
-  return carried;
+  start.question.loss = loss_since(one_node.begin()->second, start.step);
+  return start;
+}
+
+ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const MeasuredCurve& one_node,
+                                                     const MeasuredCurve& several) const {
+  Start start;
+  start.question.region = Region::several_nodes;
+  // The most ranks that one node of the question holds: several such nodes do not take less time.
+  const auto full = one_node.upper_bound(asked.devices());
+  const auto above = several.lower_bound(asked.workers);
+  if (several.empty()) {
+    const auto found = one_node.lower_bound(asked.workers);
+    const auto& [workers, step] = found == one_node.end() ? *one_node.rbegin() : *found;
+    start.step = step;
+    start.question.region = Region::first_crossing;
+    start.question.doublings = std::max(0.0, log2_ratio(asked.workers, workers));
+    start.notes.push_back(
+        "only one node was measured, so the interval contains the links of all published clusters: measure two and "
+        "three nodes to narrow it");
+    return start;
+  }
+  if (above == several.end()) {
+    start.step = several.rbegin()->second;
+    start.question.doublings = log2_ratio(asked.workers, several.rbegin()->first);
+  } else if (above->first == asked.workers) {
+    start.step = above->second;
+  } else if (above != several.begin()) {
+    start.step = between(*std::prev(above), *above, asked.workers);
+  } else if (const auto below = one_node.lower_bound(asked.workers); below != one_node.begin()) {
+    start.step = between(*std::prev(below), *above, asked.workers);
+    start.notes.push_back("between " + n_text(std::prev(below)->first) + " on one node and " + n_text(above->first) +
+                          " on several nothing was measured");
+  } else {
+    start.step = above->second;
+    start.step.low_s *= std::exp(-constants_.growth.first_crossing.high);
+    start.notes.push_back("fewer ranks than " + n_text(above->first) + " were not measured: the step is at most that");
+  }
+  if (full != one_node.begin() && !start.step.by_line && !std::prev(full)->second.by_line &&
+      std::prev(full)->second.micro_s > noise_tolerance * start.step.micro_s) {
+    start.step = std::prev(full)->second;
+    start.question.region = Region::first_crossing;
+    start.question.doublings = std::max(0.0, log2_ratio(asked.workers, std::prev(full)->first));
+    start.notes.push_back("one node with " + n_text(std::prev(full)->first) +
+                          " takes longer than the measured steps of several nodes, so the prediction starts from it");
+    return start;
+  }
+  start.question.loss = loss_since(one_node.empty() ? several.begin()->second : one_node.rbegin()->second, start.step);
+  consider_two_nodes(start, asked);
+  return start;
+}
+
+// Collective libraries treat two nodes specially: what is lost may be less on more nodes, by a factor that is known
+// from other clusters only.
+void ScalingSeries::consider_two_nodes(Start& start, const StepRow& asked) const {
+  const bool from_two = start.step.nodes == 2 && asked.nodes > 2, to_two = start.step.nodes > 2 && asked.nodes == 2;
+  if (!from_two && !to_two) return;
+  const PlacementConstants& learned = constants_.placement;
+  const bool shared = start.step.devices > 1;
+  const double sd = std::hypot(learned.two_nodes_sd, shared ? learned.two_nodes_shared_sd : 0.0);
+  const double factor = std::exp(learned.two_nodes + (shared ? learned.two_nodes_shared : 0.0) + normal_90 * sd);
+  const double loss = start.question.loss;
+  if (to_two) {
+    start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (factor - 1.0)));
+    start.notes.push_back("two nodes were not measured at this N; collective libraries treat them specially");
+  } else if (loss > hidden_loss_limit) {
+    start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - 1.0 / factor)));
+    start.question.loss = hidden_loss_limit;  // no further growth of what may become less
+    start.notes.push_back(
+        "the largest N was measured on two nodes, which collective libraries treat specially: a measurement of three "
+        "nodes would narrow the interval most");
+  }
+}
+
+ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
+  const MeasuredCurve one_node = measured_.curve(asked, false), several = measured_.curve(asked, true);
+  Start start = asked.nodes == 1 ? on_one_node(asked, one_node, several) : on_several_nodes(asked, one_node, several);
+  start.question.other_batch = start.step.by_line;
+  return start;
 }
 
 // Lower and upper half of the interval of ln(step) that the batch adds: 0 between measured batches; beyond them the
 // uncertainty of the law of compute, or without a law that of its exponent.
-std::pair<double, double> ScalingSeries::batch_spread(std::int64_t batch, const TableOptions& options) const {
+std::pair<double, double> ScalingSeries::batch_spread(const MeasuredStep& step, std::int64_t batch,
+                                                      const TableOptions& options) const {
+  if (step.by_line) return {0.0, 0.0};  // the learned spread of such questions contains it
   if (alone_->beyond(batch) && alone_->law().usable) {
     stats::Random random(options.seed);
     std::vector<double> factors;
@@ -188,59 +173,53 @@ std::pair<double, double> ScalingSeries::batch_spread(std::int64_t batch, const 
         stats::quantiles(factors, (1.0 - options.confidence) / 2.0, (1.0 + options.confidence) / 2.0);
     return {std::max(0.0, -low), std::max(0.0, high)};
   }
-  const auto [least, most] =
-      std::ranges::minmax_element(points_, {}, [](const Point& point) { return point.row.batch_per_worker; });
-  const double beyond = std::numbers::ln2 * std::max({0.0, log2_ratio(batch, most->row.batch_per_worker),
-                                                      log2_ratio(least->row.batch_per_worker, batch)});
+  const auto [least, most] = measured_.batches();
+  const double beyond = std::numbers::ln2 * std::max({0.0, log2_ratio(batch, most), log2_ratio(least, batch)});
   const double half = normal_90 * interval_ratio(options.confidence) * batch_exponent_sd * beyond;
   return {half, half};
 }
 
 TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions& options) const {
-  const Carried carried = carry(asked);
-  const Growth growth = growth_of(carried.question, constants_.growth, options.confidence);
+  const Start start = start_of(asked);
+  const MeasuredStep& step = start.step;
+  const Growth growth = growth_of(start.question, constants_.growth, options.confidence);
   const auto rounds = static_cast<double>(asked.accumulation);
   TablePrediction prediction;
-  prediction.step_s = rounds * carried.base_s * std::exp(growth.mean);
-  const double own = normal_90 * scatter_ * interval_ratio(options.confidence);
-  const auto [batch_low, batch_high] = batch_spread(asked.batch_per_worker, options);
+  prediction.step_s = rounds * step.micro_s * std::exp(growth.mean);
+  const double own = normal_90 * measured_.scatter() * interval_ratio(options.confidence);
+  const auto [batch_low, batch_high] = batch_spread(step, asked.batch_per_worker, options);
   const double low = std::max(growth.mean - growth.low, own), high = std::max(growth.high - growth.mean, own);
-  prediction.low_s = prediction.step_s * std::exp(-std::hypot(low, batch_low));
-  prediction.high_s = prediction.step_s * std::exp(std::hypot(high, batch_high));
+  prediction.low_s = prediction.step_s * step.low_s / step.micro_s * std::exp(-std::hypot(low, batch_low));
+  prediction.high_s = prediction.step_s * step.high_s / step.micro_s * std::exp(std::hypot(high, batch_high));
 
-  if (carried.base_nodes == 2 && asked.nodes > 2 && carried.question.loss > kept_loss) {
-    // Collective libraries treat two nodes specially: on more nodes what is lost may be this much less.
-    const double special = constants_.placement.two_nodes + constants_.placement.two_nodes_shared;
-    prediction.low_s *= 1.0 - carried.question.loss * (1.0 - std::exp(-special));
-    prediction.add_note(
-        "the largest N was measured on two nodes, which collective libraries treat specially: a "
-        "measurement of three nodes would narrow the interval most");
-  }
-
-  const Curve one_node = curve(asked, false), several = curve(asked, true);
+  const MeasuredCurve one_node = measured_.curve(asked, false), several = measured_.curve(asked, true);
   const auto& [fewest, alone] = one_node.empty() ? *several.begin() : *one_node.begin();
   prediction.compute_s = std::min(prediction.step_s, rounds * alone.micro_s);
   const double lost_s = prediction.step_s - prediction.compute_s;
   prediction.exposed_s = lost_s;
-  if (carried.sync_share >= 0.0 && asked.workers > 1) {
-    prediction.exposed_s = std::min(lost_s, carried.sync_share * prediction.step_s);
+  if (step.sync_share >= 0.0 && asked.workers > 1) {  // what was added to the measured step is communication
+    const double measured_s = rounds * step.micro_s;
+    prediction.exposed_s =
+        std::clamp(step.sync_share * measured_s + prediction.step_s - measured_s, 0.0, std::max(0.0, lost_s));
     prediction.sharing_s = lost_s - prediction.exposed_s;
   }
   prediction.communication_s = prediction.exposed_s;
   prediction.name_bound();
 
-  if (carried.question.region == Region::first_crossing)
-    prediction.add_note(
-        "only one node was measured, so the links between nodes are those of published clusters: "
-        "measure two and three nodes to narrow the interval");
+  for (const std::string& note : start.notes) prediction.add_note(note);
   if (fewest > 1)
-    prediction.add_note("one rank was not measured: compute and efficiency are relative to N = " +
-                        std::to_string(fewest));
-  if (carried.base_s * impossible < alone.micro_s)
-    prediction.add_note("a measured N takes less time per sample than N = " + std::to_string(fewest) +
-                        ", which cannot be for the same work: check the table");
-  if (batch_follows_ranks_)
-    prediction.add_note("the batch per worker changes with N: compute is a line in the batch through all rows");
+    prediction.add_note("one rank was not measured: compute and efficiency are relative to " + n_text(fewest));
+  if (measured_.impossible_workers() > 0)
+    prediction.add_note(n_text(measured_.impossible_workers()) + " has more than " +
+                        std::to_string(measured_.impossible_workers()) +
+                        " times the throughput of one device, which cannot be: check the table");
+  if (step.by_line)
+    prediction.add_note("compute at this batch is a line in the batch through all rows, which differ in N, too");
+  else if (step.high_s > step.micro_s || step.low_s < step.micro_s)
+    if (start.notes.empty())
+      prediction.add_note(
+          "the batch or accumulation was not measured at this N: how much communication it hides is not "
+          "known");
   return prediction;
 }
 

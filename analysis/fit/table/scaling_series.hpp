@@ -1,18 +1,16 @@
-// Predicts from a table with few placements: measured step times by number of ranks, carried on by the learned growth.
+// Predicts from a table with few placements: measured step times by number of ranks, continued by the learned growth.
 //
-// Between measured numbers of ranks ln(step) is linear in log2(N). Beyond them growth.hpp applies. All times are those
-// of a micro-batch. A batch that was not measured at this N changes the step by the change of compute, which is
-// interpolated between the batches of one rank, or else is a line in the batch through all rows.
+// Between measured numbers of ranks ln(step) is linear in log2(N). Beyond them growth.hpp applies. measured_curve.hpp
+// brings the measurements to the batch and accumulation of the question.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <utility>
+#include <string>
 #include <vector>
 
-#include "analysis/fit/table/alone.hpp"
 #include "analysis/fit/table/growth.hpp"
+#include "analysis/fit/table/measured_curve.hpp"
 #include "analysis/fit/table/step_row.hpp"
 
 namespace ddpprof::fit {
@@ -24,41 +22,23 @@ class ScalingSeries {
 
   TablePrediction predict(const StepRow& asked, const TableOptions&) const;
 
-  // What growth.hpp is asked, and the time of a micro-batch that it applies to.
-  struct Carried {
+  // The measured step that a prediction starts from, and the question to growth.hpp.
+  struct Start {
     GrowthQuestion question;
-    double base_s = 0.0, sync_share = -1.0;
-    std::int64_t base_nodes = 1;
+    MeasuredStep step;
+    std::vector<std::string> notes;
   };
-  Carried carry(const StepRow& asked) const;
-
-  // Time of a micro-batch on one rank; without rows of one rank, by the line. NaN with one batch and no row of one
-  // rank.
-  double compute_s(std::int64_t batch) const;
+  Start start_of(const StepRow& asked) const;
 
  private:
-  struct Point {  // the median of equal rows
-    StepRow row;
-    double micro_s = 0.0, sync_share = -1.0;
-  };
-  struct Value {  // a measured number of ranks, brought to the batch and accumulation asked about
-    double micro_s = 0.0, sync_share = -1.0;
-    std::int64_t nodes = 1;
-    bool other_batch = false;
-  };
-  using Curve = std::map<std::int64_t, Value>;  // by number of ranks
-
-  Curve curve(const StepRow& asked, bool several_nodes) const;
-  Value value_of(const Point&, const StepRow& asked) const;
-  std::pair<double, double> batch_spread(std::int64_t batch, const TableOptions&) const;
-  void fit_line();
+  Start on_one_node(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
+  Start on_several_nodes(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
+  void consider_two_nodes(Start&, const StepRow& asked) const;
+  std::pair<double, double> batch_spread(const MeasuredStep&, std::int64_t batch, const TableOptions&) const;
 
   std::shared_ptr<const Alone> alone_;
   TableConstants constants_;
-  std::vector<Point> points_;
-  double scatter_ = 0.0;                   // standard deviation of ln(step) of equal rows; 0 without repeats
-  double fixed_s_ = 0.0, sample_s_ = 0.0;  // the line
-  bool line_ = false, one_accumulation_ = true, batch_follows_ranks_ = false;
+  MeasuredCurves measured_;
 };
 
 }  // namespace ddpprof::fit

@@ -36,7 +36,7 @@ struct TablePrediction {
   double sharing_s = 0.0;            // devices that share a node
   double communication_s = 0.0;      // without overlap; only its exposed part if the table does not show more
   double exposed_s = 0.0;            // communication that the backward does not hide
-  std::string bound;                 // the largest of compute, skew, sharing, communication
+  std::string bound;                 // the largest of compute, skew, sharing, exposed communication
   std::string note;
 
   void add_note(const std::string& text) { note += (note.empty() ? "" : "; ") + text; }

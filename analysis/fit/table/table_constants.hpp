@@ -14,7 +14,7 @@ struct PlacementConstants {
   // late_growth_sd sqrt(1 + 1/models + (x - late_growth_centre)² / late_growth_squares)
   double late_growth = 0.0, late_growth_log_s = 0.0, late_growth_sd = 0.0;
   double late_growth_centre = 0.0, late_growth_squares = 1.0, models = 1.0;
-  double drift_sd = 0.0;  // of ln(step) at the square root of a doubling of N beyond the largest measured N
+  double drift_sd = 0.0;  // standard deviation of ln(step) beyond the largest measured N: drift_sd sqrt(doublings of N)
 };
 
 struct TableConstants {

@@ -24,6 +24,7 @@ std::vector<Record> records(const std::filesystem::path& path) {
   std::string line;
   if (!std::getline(file, line)) throw std::runtime_error(path.string() + ": cannot be read");
   std::vector<std::string> names;
+  if (line.ends_with('\r')) line.pop_back();
   std::istringstream cells(line);
   for (std::string name; std::getline(cells, name, ',');) names.push_back(name);
   std::vector<Record> found;
@@ -40,17 +41,22 @@ std::string lower(std::string text) {
   return text;
 }
 
-// ResNet-50 v1.5 and ResNet50v1.5 are one family, as are the sizes of a model.
+// Sizes of a model are one family, whoever measured them.
 std::string family_of(const std::string& model) {
   const std::string text = lower(model);
-  for (const char* name : {"resnext", "resnet-50", "resnet50", "resnet-152", "resnet", "efficientnet", "bert",
-                           "transformer-xl", "transformer", "dlrm", "ssd"})
-    if (text.find(name) != std::string::npos) {
-      const std::string found = name;
-      return found == "resnet-50" || found == "resnet" ? "resnet50" : found;
-    }
+  for (const char* name : {"ssd", "maskrcnn", "retinanet", "resnext", "resnet", "efficientnet", "bert",
+                           "transformer-xl", "transformer", "dlrm"})
+    if (text.find(name) != std::string::npos) return name;
   return text.substr(0, text.find_first_of(" (-"));
 }
+
+// Pollux: cifar10 and imagenet train a ResNet.
+std::string family_of_pollux(const std::string& model) {
+  return model == "cifar10" || model == "imagenet" ? "resnet" : model;
+}
+
+// The repository that a row was taken from.
+std::string source_of(const std::string& source) { return source.substr(0, source.find_first_of("@:")); }
 
 std::int64_t whole(const std::string& text, std::int64_t otherwise) {
   return text.empty() ? otherwise : static_cast<std::int64_t>(std::stod(text));
@@ -89,8 +95,7 @@ void read_published(const std::filesystem::path& path, std::vector<Series>& all)
     const std::string key = row["model"] + ", " + row["framework"] + ", " + row["system"] + ", " + row["gpus_desc"] +
                             ", " + row["precision"] + ", " + row["batch_per_gpu"] + ", " + what;
     Building& one = building[key];
-    const std::string framework = row["framework"].substr(0, row["framework"].find_first_of(" +"));
-    one.series = {"published", family_of(row["model"]), path.stem().string() + " " + framework, key, {}};
+    one.series = {"published", family_of(row["model"]), source_of(row["source"]), key, {}};
     StepRow step;
     const std::int64_t per_node = row["gpus_desc"].starts_with("16x") ? 16 : 8;
     step.workers = std::stoll(row["gpus"]);
@@ -111,7 +116,7 @@ void read_tables(const std::filesystem::path& path, const std::string& stratum, 
     if (row["note"].find("doubtful") != std::string::npos) doubtful.push_back(series);
     if (stratum == "mlperf" && row["batch_per_gpu"].empty()) continue;  // the logs differ or do not say
     Building& one = building[series];
-    const std::string source = stratum == "mlperf" ? "mlperf" : series.substr(0, series.find_first_of("0123456789"));
+    const std::string source = stratum == "mlperf" ? "mlperf" : source_of(row["source"]);
     one.series = {stratum, family_of(row["model"]), source, series + ", " + row["model"] + ", " + row["framework"], {}};
     StepRow step;
     step.workers = std::stoll(row["gpus"]);
@@ -134,8 +139,11 @@ void add_pollux(const std::string& model, const std::string& what, const std::ve
   for (const StepRow& row : rows)
     if (chosen(row)) found[row.batch_per_worker][row.workers].push_back(row);
   for (const auto& [batch, by_workers] : found) {
-    Series series{
-        "pollux" + what, "pollux " + model, "pollux", fmt::format("pollux {}, batch {}{}", model, batch, what), {}};
+    Series series{"pollux" + what,
+                  family_of_pollux(model),
+                  "pollux",
+                  fmt::format("pollux {}, batch {}{}", model, batch, what),
+                  {}};
     for (const auto& [workers, same] : by_workers) {
       std::vector<double> times;
       for (const StepRow& row : same) times.push_back(row.step_s);

@@ -10,15 +10,16 @@
 namespace ddpprof::validation {
 
 struct Series {
-  std::string stratum;  // published, ddp_tables, mlperf, pollux
+  std::string stratum;  // published, ddp_tables, mlperf, pollux, or "pollux, full nodes"
   std::string family;   // the model's architecture
-  std::string source;   // who measured
+  std::string source;   // the repository of the figures
   std::string name;
   std::vector<fit::StepRow> rows;  // ascending in the number of ranks
 };
 
-// scaling/published*.csv, ddp_tables.csv, ddp_mlperf.csv, and of pollux one series a batch, on three nodes and more.
-// Series of fewer than three numbers of ranks, and those whose note calls them doubtful, are left out.
+// scaling/published*.csv, ddp_tables.csv, ddp_mlperf.csv, and of pollux two series a batch: on one rank and on three
+// nodes and more, and on full nodes. Series of fewer than three numbers of ranks, and those whose note calls them
+// doubtful, are left out.
 std::vector<Series> read_series(const std::filesystem::path& data);
 
 // All rows of one Pollux model.

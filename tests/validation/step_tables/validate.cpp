@@ -186,6 +186,9 @@ void check_table(const std::string& name, const Stratum& one, Goals& goals) {
     goals.check(name + ": mean below " + baseline, stats::mean(own) < stats::mean(theirs));
   }
   goals.check(name + ": at least 85 % covered", one.coverage.share() >= 0.85);
+  const std::int64_t misses = one.above + one.below;
+  goals.check(name + ": at most 75 % of more than 8 misses on one side",
+              misses <= 8 || 4 * std::max(one.above, one.below) <= 3 * misses);
 }
 
 // Tables whose law is known: what is lost does not grow, and is 0 or 2 %.
@@ -258,7 +261,13 @@ int main(int argc, char** argv) {
   Strata sources = by_source.largest;
   std::erase_if(sources, [](const auto& one) { return one.first.starts_with("mlperf"); });  // it has one source
   print("The largest N from all smaller ones, the source left out", sources);
-  for (const char* name : {"published", "ddp_tables"}) check_table(name, by_family.largest.at(name), goals);
+  for (const char* name : {"published", "ddp_tables"}) {
+    check_table(name, by_family.largest.at(name), goals);
+    check_table(std::string(name) + ", source left out", by_source.largest.at(name), goals);
+  }
+  for (const char* name : {"pollux", "pollux, full nodes"})
+    goals.check(std::string(name) + ": mean below linear", stats::mean(by_family.largest.at(name).own.sizes()) <
+                                                               stats::mean(by_family.largest.at(name).linear.sizes()));
   const Stratum& strong = by_family.largest.at("mlperf");
   goals.check("mlperf: median at most 12 %", stats::median(strong.own.sizes()) <= 0.12);
   goals.check("mlperf: 80 % covered", strong.coverage.share() >= 0.8);

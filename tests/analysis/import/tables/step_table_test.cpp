@@ -86,6 +86,17 @@ TEST_F(StepTableImport, ItsDatabaseAnswersAsTheTableDoes) {
   EXPECT_LT(predictions[1].step_low_s, predictions[1].step_s);
 }
 
+// Strong scaling keeps the samples of a step of all ranks; a batch that differs by one sample does not.
+TEST_F(StepTableImport, TheUsualQuestionKeepsAGlobalBatch) {
+  const std::string heading = "workers,nodes,batch_per_worker,step_time_s\n";
+  const fit::TableQuestion strong = fit::usual_question(read(heading + "8,1,64,0.1\n16,2,32,0.06\n48,6,10,0.03\n"));
+  EXPECT_EQ(strong.global_batch, 480);
+  EXPECT_EQ(strong.of(96).batch_per_worker, 5);
+  const fit::TableQuestion weak = fit::usual_question(read(heading + "1,1,32,0.1\n8,1,32,0.1\n16,2,31,0.11\n"));
+  EXPECT_EQ(weak.global_batch, 0);
+  EXPECT_EQ(weak.of(32).batch_per_worker, 32);
+}
+
 TEST_F(StepTableImport, WhatATableCannotAnswerIsRefused) {
   store::Database database = make_database();
   import_step_table(database, read(table), "net");

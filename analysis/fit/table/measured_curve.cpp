@@ -1,0 +1,188 @@
+#include "analysis/fit/table/measured_curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <tuple>
+
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+// Beyond rounding, N devices do not have more than N times the throughput of one.
+constexpr double rounding_tolerance = 1.02;
+// Of ln(step) per doubling of N, as in most published tables.
+constexpr double usual_growth = 0.02;
+// Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
+constexpr double backward_share = 2.0 / 3.0;
+
+double log2_ratio(std::int64_t to, std::int64_t from) {
+  return std::log2(static_cast<double>(to) / static_cast<double>(from));
+}
+
+// Weighted by 1 / time², so relative errors are minimised. Neither part is negative.
+std::pair<double, double> line_through(const std::vector<std::pair<double, double>>& points) {
+  double ff = 0.0, fs = 0.0, ss = 0.0, f = 0.0, s = 0.0;
+  for (const auto& [batch, time_s] : points) {
+    const double one = 1.0 / time_s, per = batch / time_s;
+    ff += one * one, fs += one * per, ss += per * per, f += one, s += per;
+  }
+  const double determinant = ff * ss - fs * fs;
+  const double fixed_s = determinant > 0.0 ? (f * ss - s * fs) / determinant : 0.0;
+  const double sample_s = determinant > 0.0 ? (s * ff - f * fs) / determinant : s / ss;
+  if (fixed_s < 0.0) return {0.0, s / ss};
+  if (sample_s < 0.0) return {f / ff, 0.0};
+  return {fixed_s, sample_s};
+}
+
+}  // namespace
+
+MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr<const Alone> alone)
+    : alone_(std::move(alone)) {
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::vector<StepRow>>
+      equal;
+  std::set<std::int64_t> accumulations, batches;
+  for (const StepRow& row : rows) {
+    equal[{row.workers, row.nodes, row.devices(), row.batch_per_worker, row.accumulation}].push_back(row);
+    accumulations.insert(row.accumulation);
+    batches.insert(row.batch_per_worker);
+  }
+  one_accumulation_ = accumulations.size() == 1;
+  batches_ = {*batches.begin(), *batches.rbegin()};
+  double squares = 0.0, freedom = 0.0;
+  for (const auto& [key, same] : equal) {
+    Point point{same.front(), 0.0, -1.0};
+    std::vector<double> times, shares;
+    for (const StepRow& row : same) {
+      times.push_back(row.micro_s());
+      if (row.sync_s >= 0.0) shares.push_back(row.sync_s / row.step_s);
+    }
+    point.micro_s = stats::median(times);
+    if (!shares.empty()) point.sync_share = stats::median(shares);
+    for (const double time : times) squares += std::pow(std::log(time / point.micro_s), 2);
+    freedom += static_cast<double>(times.size() - 1);
+    points_.push_back(point);
+  }
+  if (freedom > 0.0) scatter_ = std::sqrt(squares / freedom);
+  if (batches.size() > 1) fit_line();
+  find_impossible();
+}
+
+// With rows of one rank at one batch only, rows of more ranks determine the slope, brought to the largest N.
+void MeasuredCurves::fit_line() {
+  const std::int64_t largest =
+      std::ranges::max(points_, {}, [](const Point& point) { return point.row.workers; }).row.workers;
+  std::vector<std::pair<double, double>> points;
+  for (const Point& point : points_)
+    points.emplace_back(static_cast<double>(point.row.batch_per_worker),
+                        point.micro_s * std::exp(usual_growth * log2_ratio(largest, point.row.workers)));
+  std::tie(fixed_s_, sample_s_) = line_through(points);
+  line_ = true;
+}
+
+void MeasuredCurves::find_impossible() {
+  for (const Point& one : points_) {
+    if (one.row.workers != 1) continue;
+    for (const Point& many : points_)
+      if (many.row.workers > 1 && many.row.batch_per_worker == one.row.batch_per_worker &&
+          many.row.accumulation == one.row.accumulation && many.micro_s * rounding_tolerance < one.micro_s)
+        impossible_workers_ = many.row.workers;
+  }
+}
+
+double MeasuredCurves::compute_s(std::int64_t batch) const {
+  if (alone_->batches() >= 2 || (alone_->batches() == 1 && !line_)) return alone_->compute_s(batch);
+  if (!line_) return std::numeric_limits<double>::quiet_NaN();
+  return fixed_s_ + sample_s_ * static_cast<double>(batch);
+}
+
+// What is not compute stays. But a smaller batch hides less communication behind its backward, and a larger one more:
+// how much was hidden is not known, so the other end is what the whole difference of the backward would make.
+void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const {
+  if (from.batch_per_worker == asked.batch_per_worker) return;
+  const double from_s = compute_s(from.batch_per_worker), to_s = compute_s(asked.batch_per_worker);
+  const double exposed_s = std::max(0.0, step.micro_s - from_s), behind_s = backward_share * (to_s - from_s);
+  step.by_line = alone_->batches() < 2;
+  // A line through noise may leave less than compute; then the step scales with compute.
+  step.micro_s = std::max(step.micro_s + to_s - from_s, std::min(to_s, step.micro_s * to_s / from_s));
+  step.low_s = step.high_s = step.micro_s;
+  if (from.workers == 1 || step.by_line) return;  // the interval of the line contains it
+  step.low_s = std::min(step.micro_s, to_s + std::max(0.0, exposed_s - std::max(0.0, behind_s)));
+  step.high_s = std::max(step.micro_s, to_s + exposed_s + std::max(0.0, -behind_s));
+}
+
+void MeasuredCurves::convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const {
+  if (from.accumulation == asked.accumulation || from.workers == 1) return;
+  double alone_s = compute_s(asked.batch_per_worker);
+  if (alone_->empty()) {  // at most the step of the fewest ranks
+    for (const Point& point : points_)
+      if (point.row.batch_per_worker == asked.batch_per_worker && !(alone_s < point.micro_s)) alone_s = point.micro_s;
+  }
+  const double exposed_s = std::max(0.0, step.micro_s - alone_s);
+  const double rounds = static_cast<double>(from.accumulation) / static_cast<double>(asked.accumulation);
+  const double before_s = step.micro_s;
+  // Tables whose accumulation falls as N grows show less than one exposed communication a step: the square root of it.
+  step.micro_s = before_s + exposed_s * ((one_accumulation_ ? rounds : std::sqrt(rounds)) - 1.0);
+  if (one_accumulation_ && !alone_->empty()) return;
+  const auto [low_s, high_s] = std::minmax({before_s, step.micro_s, before_s + exposed_s * (rounds - 1.0)});
+  step.low_s = std::min(step.low_s, low_s);
+  step.high_s = std::max(step.high_s, high_s);
+}
+
+// Between two measured batches the step is a line in the batch.
+MeasuredStep MeasuredCurves::step_of(const std::vector<const Point*>& same_placement, const StepRow& asked) const {
+  const auto batch_of = [](const Point* point) { return point->row.batch_per_worker; };
+  const Point *below = nullptr, *above = nullptr;
+  const auto nearer = [&](const Point* one, const Point* other) {
+    const auto distance = [&](const Point* point) {
+      return std::pair(std::abs(log2_ratio(batch_of(point), asked.batch_per_worker)),
+                       std::abs(log2_ratio(point->row.accumulation, asked.accumulation)));
+    };
+    return other == nullptr || distance(one) < distance(other);
+  };
+  for (const Point* point : same_placement) {
+    if (batch_of(point) <= asked.batch_per_worker && nearer(point, below)) below = point;
+    if (batch_of(point) >= asked.batch_per_worker && nearer(point, above)) above = point;
+  }
+  const auto converted = [&](const Point* point) {
+    MeasuredStep step{point->micro_s,   point->micro_s,       point->micro_s, point->sync_share,
+                      point->row.nodes, point->row.devices(), false};
+    if (below == nullptr || above == nullptr) convert_batch(step, point->row, asked);
+    convert_accumulation(step, point->row, asked);
+    return step;
+  };
+  if (below == nullptr || above == nullptr || batch_of(below) == batch_of(above))
+    return converted(below != nullptr ? below : above);
+  MeasuredStep step = converted(below);
+  const MeasuredStep larger = converted(above);
+  const double share = static_cast<double>(asked.batch_per_worker - batch_of(below)) /
+                       static_cast<double>(batch_of(above) - batch_of(below));
+  const auto between = [share](double from, double to) { return from + share * (to - from); };
+  step.micro_s = between(step.micro_s, larger.micro_s);
+  step.low_s = between(step.low_s, larger.low_s);
+  step.high_s = between(step.high_s, larger.high_s);
+  return step;
+}
+
+MeasuredCurve MeasuredCurves::curve(const StepRow& asked, bool several_nodes) const {
+  using Distance = std::pair<bool, std::int64_t>;
+  std::map<std::int64_t, std::pair<Distance, std::vector<const Point*>>> nearest;
+  for (const Point& point : points_) {
+    if ((point.row.nodes > 1) != several_nodes) continue;
+    const bool special = asked.nodes > 1 && (point.row.nodes == 2) != (asked.nodes == 2);
+    const Distance distance(special, point.row.workers == 1 ? 0 : std::abs(point.row.devices() - asked.devices()));
+    auto& [best, points] = nearest.try_emplace(point.row.workers, distance, std::vector<const Point*>{}).first->second;
+    if (distance < best) {
+      best = distance;
+      points.clear();
+    }
+    if (distance == best) points.push_back(&point);
+  }
+  MeasuredCurve curve;
+  for (const auto& [workers, chosen] : nearest) curve[workers] = step_of(chosen.second, asked);
+  return curve;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,71 @@
+// Measured step times by number of ranks, brought to the batch and the accumulation that a question asks about.
+//
+// All times are those of a micro-batch. A batch that was not measured at some N changes its step by the change of
+// compute: interpolated between the batches of one rank, or else a line in the batch through all rows. Accumulation
+// changes the exposed communication of a micro-batch, because a step has it once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "analysis/fit/table/alone.hpp"
+#include "analysis/fit/table/step_row.hpp"
+
+namespace ddpprof::fit {
+
+struct MeasuredStep {
+  double micro_s = 0.0;
+  double low_s = 0.0, high_s = 0.0;  // what the conversions leave open; equal to micro_s without one
+  double sync_share = -1.0;          // of the step; below 0: unknown
+  std::int64_t nodes = 1, devices = 1;
+  bool by_line = false;  // its compute was converted with the line through all rows
+};
+
+using MeasuredCurve = std::map<std::int64_t, MeasuredStep>;  // by number of ranks
+
+class MeasuredCurves {
+ public:
+  // `rows` must be valid rows of at least two numbers of ranks (StepTable checks them).
+  MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr<const Alone> alone);
+
+  // For each measured number of ranks, on one node or on several, the measurement that is nearest to the question: in
+  // its nodes (two nodes are a special case of collective libraries), its devices per node, its batch, its
+  // accumulation.
+  MeasuredCurve curve(const StepRow& asked, bool several_nodes) const;
+
+  // Time of a micro-batch on one rank; without rows of one rank, by the line. NaN with one batch and no row of one
+  // rank.
+  double compute_s(std::int64_t batch) const;
+
+  double scatter() const { return scatter_; }  // standard deviation of ln(step) of equal rows; 0 without repeats
+  std::int64_t impossible_workers() const {
+    return impossible_workers_;
+  }                                                                           // 0, or an N with more than N times the
+                                                                              // throughput of one device
+  std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
+
+ private:
+  struct Point {  // the median of equal rows
+    StepRow row;
+    double micro_s = 0.0, sync_share = -1.0;
+  };
+
+  MeasuredStep step_of(const std::vector<const Point*>& same_placement, const StepRow& asked) const;
+  void convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
+  void convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
+  void fit_line();
+  void find_impossible();
+
+  std::shared_ptr<const Alone> alone_;
+  std::vector<Point> points_;
+  double scatter_ = 0.0;
+  double fixed_s_ = 0.0, sample_s_ = 0.0;  // the line
+  bool line_ = false, one_accumulation_ = true;
+  std::int64_t impossible_workers_ = 0;
+  std::pair<std::int64_t, std::int64_t> batches_;
+};
+
+}  // namespace ddpprof::fit

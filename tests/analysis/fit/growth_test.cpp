@@ -1,0 +1,52 @@
+// The law by which step times grow beyond a table: its formulas, its interval.
+#include "analysis/fit/table/growth.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr GrowthConstants constants = {.inside = 0.01,
+                                       .inside_loss = 0.1,
+                                       .between = 0.02,
+                                       .between_loss = 0.4,
+                                       .crossing = 0.03,
+                                       .crossing_doubling = 0.05,
+                                       .one_node = {0.01, 0.02, 10.0},
+                                       .several_nodes = {0.03, 0.04, 0.0},
+                                       .first_crossing = {0.1, 0.3, 0.0},
+                                       .other_batch = {0.2, 0.2, 0.0}};
+
+TEST(Growth, FollowsTheRegion) {
+  const auto mean = [](Region region, double doublings, double loss) {
+    return growth_of({region, doublings, loss, false}, constants, 0.9).mean;
+  };
+  EXPECT_DOUBLE_EQ(mean(Region::one_node, 2.0, 0.1), 2.0 * (0.01 + 0.1 * 0.1));
+  EXPECT_DOUBLE_EQ(mean(Region::one_node, 2.0, 0.9), 2.0 * (0.01 + 0.1 * 0.25));  // a loss counts up to a quarter
+  EXPECT_DOUBLE_EQ(mean(Region::several_nodes, 3.0, 0.2), 3.0 * 0.02);
+  EXPECT_DOUBLE_EQ(mean(Region::several_nodes, 3.0, 0.5), 3.0 * (0.02 + 0.4 * 0.25));
+  EXPECT_DOUBLE_EQ(mean(Region::first_crossing, 1.0, 0.5), 0.03 + 0.05);
+  EXPECT_DOUBLE_EQ(mean(Region::one_node, 0.0, 0.9), 0.0);
+}
+
+TEST(Growth, TheIntervalGrowsWithDistanceAndLoss) {
+  const Growth near = growth_of({Region::one_node, 1.0, 0.0, false}, constants, 0.9);
+  EXPECT_DOUBLE_EQ(near.mean - near.low, 0.01 * std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(near.high - near.mean, 0.02 * std::sqrt(2.0));
+  const Growth lossy = growth_of({Region::one_node, 1.0, 0.2, false}, constants, 0.9);
+  EXPECT_DOUBLE_EQ(lossy.high - lossy.mean, 0.02 * std::sqrt(1.0 + 1.0 + 4.0));
+  const Growth other = growth_of({Region::one_node, 1.0, 0.0, true}, constants, 0.9);
+  EXPECT_DOUBLE_EQ(other.high - other.mean, 0.2 * std::sqrt(2.0));
+}
+
+// Quantiles of Student's t with 4 degrees of freedom: 0.7407, 2.1318, 4.6041 (tables).
+TEST(Growth, OtherConfidencesFollowStudentsT) {
+  EXPECT_NEAR(interval_ratio(0.5), 0.7407 / 2.1318, 1e-4);
+  EXPECT_DOUBLE_EQ(interval_ratio(0.9), 1.0);
+  EXPECT_NEAR(interval_ratio(0.99), 4.6041 / 2.1318, 1e-4);
+}
+
+}  // namespace
+}  // namespace ddpprof::fit
