@@ -17,6 +17,7 @@ std::string plan_heading(const scenario::Scenario& scenario, const measure::Plan
     steps += fmt::format(", until the median's 95 % interval is within ± {} %", *measure.until_ci_percent);
   }
   if (measure.unwrapped) steps += "; ddp also without the DDP wrapper";
+  if (measure.sync == scenario::DeviceSync::never) steps += "; the loop does not wait for the GPU";
   return fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n{} measurements, {}\n", scenario.name,
                      scenario.workload.model.label(), scenario.workload.batch_per_worker, plan.backend, plan.device,
                      plan.cores, plan.configurations.size(), steps);

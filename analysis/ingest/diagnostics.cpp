@@ -41,6 +41,9 @@ Text text_of(trace::DiagnosticCode code) {
     case cupti_incomplete:
       return {Severity::warning, "cupti_incomplete", "some GPU activity is missing",
               "GPU times are too low where activity is missing; remove the cause and measure again"};
+    case cupti_timestamps:
+      return {Severity::info, "cupti_timestamps", "clock of the GPU's times",
+              "nothing to do; DDPPROF_CUPTI_TIMESTAMPS=callback or paired selects it"};
     case forked:
       return {Severity::info, "forked", "the process was forked from a recorded process",
               "nothing to do: parent and child have one shard each"};

@@ -19,11 +19,11 @@ using namespace ddpprof::record;
 
 constexpr std::size_t record_bytes = sizeof(CUpti_ActivityKernel8);
 constexpr std::size_t records = CuptiBuffers::bytes / record_bytes;
-constexpr int iterations = 50;  // 5 times over: 0.5 GiB of shard, below the default cap
+constexpr int iterations = 200;  // 5 times over: 0.5 GiB of shard, below the default cap
 
 class FullBuffers final : public CuptiApi {
  public:
-  CUptiResult get_version(std::uint32_t& version) override { return version = 130001, CUPTI_SUCCESS; }
+  CUptiResult get_version(std::uint32_t& version) override { return version = 130100, CUPTI_SUCCESS; }
   CUptiResult get_timestamp(std::uint64_t& time) override { return time = 0, CUPTI_SUCCESS; }
   CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc) override {
     return CUPTI_SUCCESS;
@@ -32,8 +32,8 @@ class FullBuffers final : public CuptiApi {
   CUptiResult use_system_thread_ids() override { return CUPTI_SUCCESS; }
   CUptiResult enable(CUpti_ActivityKind) override { return CUPTI_SUCCESS; }
   CUptiResult enable_driver_call(CUpti_CallbackId) override { return CUPTI_SUCCESS; }
+  CUptiResult disable_runtime_call(CUpti_CallbackId) override { return CUPTI_SUCCESS; }
   CUptiResult flush_all(std::uint32_t) override { return CUPTI_SUCCESS; }
-  CUptiResult flush_period(std::uint32_t) override { return CUPTI_SUCCESS; }
   CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) override {
     auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + record_bytes;
     if (next + record_bytes > buffer + valid_bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;

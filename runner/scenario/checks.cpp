@@ -37,6 +37,7 @@ class Checks {
     strategies();
     backend();
     measure();
+    sync();
     optimizer();
     check_learning_rate(scenario_, broken_, tree_);
     checkpoint();
@@ -382,6 +383,24 @@ class Checks {
                                     "reached; expected 6 or more, found {}",
                                     measure.steps));
     }
+  }
+
+  // With `never`, steps have only launch times until the driver's queue is full.
+  void sync() {
+    const Measure& measure = scenario_.measure;
+    if (!sound({"measure.sync"}) || measure.sync != DeviceSync::never) return;
+    if (sound({"measure.warmup_steps"}) && !measure.warmup_steps)
+      tree_.complain_at({"measure.sync"},
+                        "the first steps have only the times of their launches, which would end the automatic warm-up; "
+                        "expected a number of 'measure.warmup_steps', or 'sync: every_step'");
+    if (sound({"measure.until_ci_percent"}) && measure.until_ci_percent)
+      tree_.complain_at({"measure.sync"},
+                        "the first steps have only the times of their launches, and the interval of these times would "
+                        "end the measurement; expected no 'measure.until_ci_percent', or 'sync: every_step'");
+    if (sound({"measure.unwrapped", "strategies"}) && measure.unwrapped && has(Strategy::ddp))
+      tree_.complain_at({"measure.sync"},
+                        "the few steps without the DDP wrapper would have only the times of their launches; expected "
+                        "'measure.unwrapped: false', or 'sync: every_step'");
   }
 
   void optimizer() {

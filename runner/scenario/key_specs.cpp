@@ -357,6 +357,15 @@ std::vector<KeySpec> make_specs() {
        .doc = "Record the squared norm of DDP's gradients before and after the all-reduce in every n-th step. `ddpprof "
               "lr` computes the gradient noise scale from them. With one rank it uses the first micro-batch, and needs "
               "`workload.accumulation` of 2 or more. 0: never."}));
+  add(bound<S, M, &Measure::sync>(
+      {.key = "measure.sync",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<DeviceSync>(),
+       .doc =
+           "`every_step`: each step ends by reading its loss, which waits for the GPU. `never`: the loop does not "
+           "wait, and a step's time is the host's time to launch it. Losses are then read rarely, and are not in the "
+           "database (docs/design/where-a-step-ends-on-a-gpu.md)."}));
 
   constexpr auto P = &Scenario::predict;
   add(bound<S, P, &Predict::workers>({.key = "predict.workers",

@@ -71,6 +71,8 @@ Strategy, backend and measurement:
 - `measure.until_ci_percent` needs `measure.steps` of 6 or more: with fewer values a median has no distribution-free 95 %
   interval.
 - `measure.gradient_noise_every` needs `measure.trace` and `ddp`.
+- `measure.sync: never` needs a number of `measure.warmup_steps` and excludes `measure.until_ci_percent`. With `ddp` it
+  needs `measure.unwrapped: false`.
 
 Learning rate:
 - `base_batch` and `base_workers` exclude each other. `warmup_epochs` is at most `epochs`.

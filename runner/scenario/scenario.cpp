@@ -176,6 +176,16 @@ const char* to_string(Sharing sharing) {
   return "unknown";
 }
 
+const char* to_string(DeviceSync sync) {
+  switch (sync) {
+    case DeviceSync::every_step:
+      return "every_step";
+    case DeviceSync::never:
+      return "never";
+  }
+  return "unknown";
+}
+
 std::optional<std::int64_t> Data::known_samples() const {
   if (samples || source != DataSource::synthetic) return samples;
   return synthetic_samples;

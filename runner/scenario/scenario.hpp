@@ -25,6 +25,7 @@ enum class Sampling { uniform, balanced };
 enum class Transform { none, augment };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
+enum class DeviceSync { every_step, never };
 
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50, gpt, bert, recommender, torchscript };
@@ -121,7 +122,8 @@ struct Measure {
   double timeout_s = 120.0;                      // a rank without progress for this long is a hang
   std::optional<std::int64_t> threads_per_rank;  // intra-op threads; unset: max(1, cores / N)
   bool trace = true;
-  std::int64_t gradient_noise_every = 0;  // record the gradient norms in every n-th step; 0: never
+  std::int64_t gradient_noise_every = 0;     // record the gradient norms in every n-th step; 0: never
+  DeviceSync sync = DeviceSync::every_step;  // whether each step waits for the GPU by reading its loss
 
   bool operator==(const Measure&) const = default;
 };
@@ -201,5 +203,6 @@ const char* to_string(Sampling);
 const char* to_string(Transform);
 const char* to_string(RawEvents);
 const char* to_string(Sharing);
+const char* to_string(DeviceSync);
 
 }  // namespace ddpprof::scenario

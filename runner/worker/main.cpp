@@ -154,6 +154,8 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   write_result(context.result, result);
   // Before files are gathered: gathering has no time limit on rank 0, leaving has one.
   if (group && context.backend == BackendKind::mpi) group->backend->shutdown();
+  // Otherwise the process's end destroys NCCL's communicators, in any order and while other ranks may use them.
+  if (group && context.backend == BackendKind::nccl) end_communicators(*group, context.timeout() + beyond_c10d);
   // Rank 0 serves the store, so it leaves last.
   if (group && !arguments.gather.empty()) {
     gather_files(context, {arguments.gather, arguments.overwrite}, arguments.entrance.token, *group->store);

@@ -83,6 +83,17 @@ class Gradients(unittest.TestCase):
                         self.check(MLP.format(views=views, accumulation=accumulation),
                                    lambda: models.mlp(64, 128, 32, 10), world_size, whole_batch=True)
 
+    def test_steps_that_do_not_wait_for_the_device_train_alike(self):
+        waits, runs_ahead = [], []
+        for results, sync in ((waits, "every_step"), (runs_ahead, "never")):
+            with tempfile.TemporaryDirectory() as folder:
+                results += run_ranks(MLP.format(views="false", accumulation=1).replace("steps: 5", f"steps: 5, sync: {sync}"),
+                                     2, folder)
+        for rank in range(2):
+            self.assertEqual(len(runs_ahead[rank]["losses"]), 8)
+            self.assertEqual(waits[rank]["losses"], runs_ahead[rank]["losses"])
+            self.assertEqual(waits[rank]["parameter_hash"], runs_ahead[rank]["parameter_hash"])
+
     def test_resnet18(self):
         self.check(RESNET, lambda: models.resnet18(10), 2, whole_batch=False)
 

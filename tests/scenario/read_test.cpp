@@ -116,6 +116,15 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
   EXPECT_EQ(sound(to_yaml(s)), s);
 }
 
+// Excludes other keys, so TakesEveryKey does not have it.
+TEST(Read, TakesStepsThatDoNotWaitForTheDevice) {
+  const Scenario s = sound(std::string(smallest) + "measure: {warmup_steps: 3, unwrapped: false, sync: never}\n");
+  EXPECT_EQ(s.measure.sync, DeviceSync::never);
+  EXPECT_EQ(sound(to_yaml(s)), s);
+  // DataParallel has no wrapper that could be left out.
+  sound(std::string(smallest) + "strategies: [dp]\nmeasure: {warmup_steps: 1, sync: never}\n");
+}
+
 TEST(Read, TakesTheKeysOfEachDataSource) {
   const Scenario made = sound(R"({name: x, workload: {model: {kind: mlp, widths: [12, 4]},
     data: {sampling: balanced, imbalance: 2.5, image: [3, 2, 2], transform: augment}}})");

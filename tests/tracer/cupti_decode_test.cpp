@@ -204,10 +204,28 @@ TEST(CuptiClock, InterpolatesBetweenPairs) {
   EXPECT_EQ(clock.to_monotonic_ns(1'000'000 + 10'000'000'000), 5'000'000 + 10'001'000'000);
 }
 
-TEST(CuptiClock, ABadPairCostsTheRateNotTheOffset) {
-  const CuptiClock clock = CuptiClock::between({100, 1100}, {200, 5000});  // a rate of 39
-  EXPECT_EQ(clock.to_monotonic_ns(150), 1150);
+// An error of 200 ns over 1 ms would be 200 ppm: 0.2 ms for an event of one second before.
+TEST(CuptiClock, PairsCloserThanTheLeastDistanceGiveOnlyTheOffset) {
+  const CuptiClock clock = CuptiClock::between({10'000'000'000, 20'000'000'000}, {10'001'000'000, 20'001'000'200});
+  EXPECT_EQ(clock.to_monotonic_ns(9'000'000'000), 19'000'000'000);
+}
+
+TEST(CuptiClock, EqualPairsGiveTheirOffset) {
   EXPECT_EQ(CuptiClock::between({100, 1100}, {100, 1100}).to_monotonic_ns(150), 1150);
+}
+
+// CUPTI's clock was set between the two pairs, or was not read: then the first pair is {0, 0}.
+TEST(CuptiClock, AnImplausibleRateGivesTheOffsetOfTheLastPair) {
+  constexpr std::int64_t hour_ns = 3'600'000'000'000, second_ns = 1'000'000'000;
+  const CuptiClock::Pair last{2 * hour_ns, 10 * second_ns};
+  for (const CuptiClock::Pair first : {CuptiClock::Pair{3 * hour_ns - second_ns, 9 * second_ns},      // set back
+                                       CuptiClock::Pair{3 * hour_ns - 1000, 10 * second_ns - 1000},   // only just now
+                                       CuptiClock::Pair{hour_ns - second_ns, 9 * second_ns},          // set forward
+                                       CuptiClock::Pair{2 * hour_ns - second_ns / 4, 9 * second_ns},  // by 0.75 s
+                                       CuptiClock::Pair{2 * hour_ns, 9 * second_ns},                  // by 1 s, back
+                                       CuptiClock::Pair{}})
+    EXPECT_EQ(CuptiClock::between(first, last).to_monotonic_ns(2 * hour_ns + 50), 10 * second_ns + 50)
+        << first.cupti_ns;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <future>
+#include <vector>
 
 #include "tests/tracer/cupti_session_fixture.hpp"
 #include "tracer/format/cupti_versions.hpp"
@@ -57,6 +58,7 @@ TEST(CuptiAdvice, EveryCodeHasAWayOut) {
 }
 
 TEST_F(Session, ADriverThatIsTooOldForCuptiIsSaidWithBothVersions) {
+  cupti_->version = 130001;
   cupti_->driver = 12020;
   cupti_->enable_result = CUPTI_ERROR_NOT_INITIALIZED;
   EXPECT_FALSE(session_->start());
@@ -102,12 +104,34 @@ TEST_F(Session, WhatNoBufferCouldBeHadForIsCounted) {
     ASSERT_LT(given, 1000u) << "the memory must be limited";
   }
   EXPECT_EQ(size, 0u);
-  EXPECT_LE(given * CuptiBuffers::bytes, std::size_t{256} << 20);
+  EXPECT_EQ(given * CuptiBuffers::bytes, std::size_t{256} << 20);  // buffers.hpp: the limit
   cupti_->append(kernel(0, 10, "has no room"));
   cupti_->driver = 0;  // no heartbeat
   session_->flush();
   EXPECT_EQ(added().dropped_cupti, 1u);
   EXPECT_EQ(added().diagnostics(DiagnosticCode::cupti_dropped), 1u);
+}
+
+// CUPTI requests one buffer per thread that calls CUDA (attribute PER_THREAD_ACTIVITY_BUFFER). All of them are in use
+// until CUPTI is flushed. So a process with 200 such threads has 200 buffers in use.
+TEST_F(Session, TwoHundredBuffersCanBeInUseAtOnce) {
+  ASSERT_TRUE(session_->start());
+  const CUpti_ActivityKernel8 record = kernel(0, 10, "of one thread");
+  cupti_->append(record);
+  cupti_->deliver();  // from now on the fake reads one kernel from every buffer
+  std::vector<std::uint8_t*> buffers(200);
+  for (std::uint8_t*& buffer : buffers) {
+    std::size_t size = 0, most = 0;
+    cupti_->requested()(&buffer, &size, &most);
+    ASSERT_NE(buffer, nullptr);
+    ASSERT_GE(size, sizeof record);
+    std::memcpy(buffer, &record, sizeof record);
+  }
+  for (std::uint8_t* buffer : buffers) cupti_->completed()(nullptr, 0, buffer, CuptiBuffers::bytes, sizeof record);
+  session_->flush();
+  EXPECT_THAT(added().of(RecordType::kernel), SizeIs(1 + buffers.size()));
+  EXPECT_EQ(added().dropped_cupti, 0u);
+  EXPECT_THAT(incomplete(), IsEmpty());
 }
 
 TEST_F(Session, WhatStillRanAtTheEndIsNoKernelWithoutAnEnd) {
@@ -172,7 +196,7 @@ TEST_F(Session, EveryPeriodCuptiIsAskedForWhatItHas) {
 // A flush would crash if CUPTI is detached meanwhile.
 TEST_F(Session, WhoeverMayDetachCuptiIsNotFlushedBeside) {
   make({.period = std::chrono::milliseconds(1)});
-  ASSERT_TRUE(session_->start(true));
+  ASSERT_TRUE(session_->start({.flush_alone = true}));
   usleep(50'000);
   session_->flush();
   EXPECT_EQ(cupti_->plain_flushes(), 0);
@@ -223,9 +247,48 @@ TEST_F(Session, AProfilerThatTakesCuptiOverIsToldAndLeftAlone) {
   EXPECT_EQ(cupti_->plain_flushes(), asked) << "CUPTI may be detached during a flush";
   session_->flush();
   EXPECT_GT(others_completed, 0);
+  EXPECT_EQ(cupti_->forced_flushes(), 0) << "the other profiler may be destroyed at the end of the process";
   EXPECT_THAT(added().of(RecordType::kernel), SizeIs(1));
   ASSERT_THAT(incomplete(), SizeIs(1));
   EXPECT_THAT(incomplete()[0], AllOf(HasSubstr("another profiler"), HasSubstr("torch.profiler")));
+}
+
+// A heartbeat may stay in a buffer with a kernel that still runs. Another buffer of ours shows that CUPTI is still
+// ours. FakeCupti delivers an empty buffer at each flush.
+TEST_F(Session, ALateHeartbeatDoesNotPreventTheLastFlush) {
+  make({.period = std::chrono::milliseconds(5)});
+  ASSERT_TRUE(session_->start());
+  ASSERT_TRUE(eventually([this] { return cupti_->plain_flushes() > 2; }));
+  cupti_->records_calls = false;
+  const int flushes = cupti_->plain_flushes();
+  EXPECT_TRUE(eventually([&] { return cupti_->plain_flushes() > flushes + 20; }));
+  session_->flush();
+  EXPECT_EQ(cupti_->forced_flushes(), 1);
+}
+
+// Older versions of CUPTI record heartbeat and kernels in one buffer. They do not deliver it while a kernel runs.
+TEST_F(Session, OneUnansweredFlushDoesNotPreventTheLastFlush) {
+  make({.period = std::chrono::milliseconds(5)});
+  ASSERT_TRUE(session_->start());
+  ASSERT_TRUE(eventually([this] { return cupti_->plain_flushes() > 2; }));
+  cupti_->held_deliveries = 1;
+  ASSERT_TRUE(eventually([this] { return cupti_->held_deliveries == 0; }));
+  session_->flush();
+  EXPECT_EQ(cupti_->forced_flushes(), 1);
+  EXPECT_THAT(incomplete(), IsEmpty());
+}
+
+// Each period lasts far longer than planned, as on a busy machine or in a process that was stopped.
+TEST_F(Session, ASlowMachineDoesNotEndTheFlushes) {
+  make({.period = std::chrono::milliseconds(1)});
+  ASSERT_TRUE(session_->start());
+  ASSERT_TRUE(eventually([this] { return cupti_->plain_flushes() > 2; }));
+  cupti_->driver_call_ms = 30;  // the heartbeat is then 30 periods old at each flush
+  const int flushes = cupti_->plain_flushes();
+  EXPECT_TRUE(eventually([&] { return cupti_->plain_flushes() > flushes + 10; }));
+  session_->flush();
+  EXPECT_EQ(cupti_->forced_flushes(), 1);
+  EXPECT_THAT(incomplete(), IsEmpty());
 }
 
 // If CUPTI never records the heartbeat, a missing heartbeat has no meaning.
@@ -265,7 +328,8 @@ class LongSession : public Session {};
 
 TEST_F(LongSession, AMillionKernelsTakeFewBuffersAndNoneIsLost) {
   ASSERT_TRUE(session_->start());
-  constexpr int buffers = 100, each = 10'000;
+  constexpr int buffers = 200, each = 5'000;
+  static_assert(each * sizeof(CUpti_ActivityKernel8) <= CuptiBuffers::bytes);
   const std::uint64_t now = cupti_->now();
   for (int i = 0; i < buffers; ++i) {
     for (int k = 0; k < each; ++k) cupti_->append(kernel_at(now, 10, "many"));

@@ -148,6 +148,36 @@ TEST_F(GpuProcess, AProfilerInTheJobIsToldAndItsStepsToo) {
   EXPECT_EQ(count("SELECT count FROM diagnostic WHERE code = 'steps_without_work'"), 8);
 }
 
+// A flush at the end would call the profiler that registered last. Kineto's objects are destroyed by then.
+TEST_F(GpuProcess, AProfilerThatIsAlreadyDestroyedIsNotCalled) {
+  record("destroyed_profiler");
+  EXPECT_EQ(exit_code(), 0) << outcome_.err;
+  EXPECT_EQ(outcome_.out, "the job ends\n");
+  EXPECT_EQ(kernels(), 50);  // of the first five steps
+  EXPECT_THAT(told()["cupti_incomplete"], AllOf(HasSubstr("records stopped coming"), HasSubstr("torch.profiler")));
+}
+
+TEST_F(GpuProcess, CallsThatNoReportNeedsAreNotRecordedIfCuptiCanDisableThem) {
+  record("queries");
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 50);
+  EXPECT_EQ(count("SELECT count(*) FROM api_call"), 50);
+  record("queries", {{"FAKE_CUPTI_VERSION", "13"}, {"FAKE_DRIVER_VERSION", "11000"}}, OLD_CUPTI_FOLDER);
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 50);
+  EXPECT_EQ(count("SELECT count(*) FROM api_call WHERE cbid = 17"), 5);
+}
+
+TEST_F(GpuProcess, BothClocksGiveTheHostsTime) {
+  for (const std::string clock : {"callback", "paired"}) {
+    record("", {{"DDPPROF_CUPTI_TIMESTAMPS", clock}});
+    expect_unaffected();
+    EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN range r ON k.start_ns BETWEEN r.start_ns AND r.end_ns"), 50)
+        << clock;
+    EXPECT_THAT(told()["cupti_timestamps"], HasSubstr("clock of the GPU's times: " + clock + "; CUPTI 13.0"));
+  }
+}
+
 TEST_F(GpuProcess, QuickExitFlushes) {
   record("quick_exit");
   EXPECT_EQ(exit_code(), 0);

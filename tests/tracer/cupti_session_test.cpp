@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
+#include <optional>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "tests/tracer/cupti_session_fixture.hpp"
 #include "tracer/record/shard/clock.hpp"
@@ -30,10 +34,28 @@ TEST_F(Session, EnablesWhatAReportNeeds) {
                                                  CUPTI_ACTIVITY_KIND_OVERHEAD};
   EXPECT_EQ(cupti_->enabled, expected);
   EXPECT_TRUE(cupti_->driver_calls.contains(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
-  EXPECT_EQ(cupti_->period_ms, 1000u);
   EXPECT_THAT(unavailable(), IsEmpty());
   // CUPTI takes its times from our clock, which counts from 1970 like CUPTI's own clock.
   EXPECT_NEAR(static_cast<double>(cupti_->timestamp_()), static_cast<double>(realtime_ns()), 10e9);
+}
+
+// PyTorch makes these calls more often than launches. FakeCupti enables them again when the kind RUNTIME is enabled.
+TEST_F(Session, RuntimeCallsThatNoReportNeedsAreDisabled) {
+  ASSERT_TRUE(session_->start());
+  const std::set<CUpti_CallbackId> expected = {CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
+                                               CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
+                                               CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
+                                               CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020,
+                                               CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000,
+                                               CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_ptsz_v10000};
+  EXPECT_EQ(cupti_->disabled_runtime_calls, expected);
+}
+
+TEST_F(Session, ACuptiThatCannotDisableSingleCallsIsUsedWithoutAMessage) {
+  cupti_->runtime_call_result = CUPTI_ERROR_NOT_SUPPORTED;
+  EXPECT_TRUE(session_->start());
+  EXPECT_TRUE(cupti_->enabled.contains(CUPTI_ACTIVITY_KIND_RUNTIME));
+  EXPECT_THAT(incomplete(), IsEmpty());
 }
 
 TEST_F(Session, RecordsABufferInOrderWithItsNames) {
@@ -71,6 +93,89 @@ TEST_F(Session, WithoutATimestampCallbackPairsOfReadingsMapTheClock) {
   // The error of a pair of readings is far smaller than the difference of the clocks.
   EXPECT_NEAR(static_cast<double>(record.time_ns - now_ns), 0.0, 1e9);
   EXPECT_NEAR(static_cast<double>(record.as<trace::KernelRecord>().end_ns - record.time_ns), 500.0, 2.0);
+}
+
+// Like a host whose time is corrected while the job runs: CUPTI's own clock counts from 1970.
+TEST_F(Session, TimesAreRightAfterCuptisClockWasSetBack) {
+  constexpr std::int64_t hour_ns = 3'600'000'000'000;
+  cupti_->timestamp_result = CUPTI_ERROR_NOT_SUPPORTED;
+  cupti_->clock_ahead_ns = 10 * hour_ns;
+  ASSERT_TRUE(session_->start());
+  std::vector<std::int64_t> expected_ns;
+  const auto deliver = [&] {
+    expected_ns.push_back(monotonic_ns());
+    cupti_->append(kernel_at(cupti_->now(), 500, "mapped"));
+    cupti_->deliver();
+  };
+  deliver();
+  cupti_->clock_ahead_ns = 9 * hour_ns;
+  deliver();        // the earlier pair is of before
+  usleep(600'000);  // longer than CuptiClock::least_distance_ns
+  deliver();        // replaces the earlier pair
+  deliver();
+  session_->flush();
+  const Shard shard = added();
+  const std::vector<Record> kernels = shard.of(RecordType::kernel);
+  ASSERT_THAT(kernels, SizeIs(expected_ns.size()));
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(kernels[i].time_ns - expected_ns[i]), 0.0, 1e9) << i;
+  EXPECT_EQ(shard.dropped_cupti, 0u);
+}
+
+TEST_F(Session, AClockThatCannotBeReadKeepsTheEarlierPair) {
+  cupti_->timestamp_result = CUPTI_ERROR_NOT_SUPPORTED;
+  cupti_->clock_ahead_ns = 1'000'000'000'000;
+  ASSERT_TRUE(session_->start());
+  const std::int64_t now_ns = monotonic_ns();
+  cupti_->append(kernel_at(cupti_->now(), 500, "mapped"));
+  cupti_->clock_result = CUPTI_ERROR_UNKNOWN;
+  session_->flush();
+  const std::vector<Record> kernels = added().of(RecordType::kernel);
+  ASSERT_THAT(kernels, SizeIs(1));
+  EXPECT_NEAR(static_cast<double>(kernels[0].time_ns - now_ns), 0.0, 1e9);
+}
+
+TEST_F(Session, ARefusedTimestampCallbackIsInTheDiagnostic) {
+  cupti_->timestamp_result = CUPTI_ERROR_NOT_SUPPORTED;
+  ASSERT_TRUE(session_->start());
+  EXPECT_THAT(said(trace::DiagnosticCode::cupti_timestamps),
+              testing::ElementsAre("paired (callback was refused); CUPTI 13.1 (API 130100), driver up to CUDA 13.1"));
+}
+
+TEST_F(Session, TheDefaultClockDependsOnCuptisVersion) {
+  const std::tuple<std::uint32_t, std::optional<CuptiTimestamps>, const char*> cases[] = {
+      {130001, std::nullopt, "paired; CUPTI 13.0 (API 130001), driver up to CUDA 13.1"},
+      {130100, std::nullopt, "callback; CUPTI 13.1 (API 130100), driver up to CUDA 13.1"},
+      {130001, CuptiTimestamps::callback, "callback; CUPTI 13.0 (API 130001), driver up to CUDA 13.1"},
+      {130100, CuptiTimestamps::paired, "paired; CUPTI 13.1 (API 130100), driver up to CUDA 13.1"}};
+  for (const auto& [version, chosen, expected] : cases) {
+    make({.period = std::chrono::hours(1)});
+    cupti_->version = version;
+    ASSERT_TRUE(session_->start({.timestamps = chosen}));
+    EXPECT_EQ(cupti_->timestamp_ != nullptr, std::string(expected).starts_with("callback")) << expected;
+    EXPECT_THAT(said(trace::DiagnosticCode::cupti_timestamps), testing::ElementsAre(expected));
+    TearDown();
+  }
+  EXPECT_EQ(default_timestamps(std::nullopt), CuptiTimestamps::paired);
+}
+
+TEST(CuptiTimestampsVariable, AnUnknownWordIsNamedAndTheDefaultIsUsed) {
+  const auto read = [](const char* value) {
+    setenv("DDPPROF_CUPTI_TIMESTAMPS", value, 1);
+    const auto timestamps = timestamps_from_environment();
+    unsetenv("DDPPROF_CUPTI_TIMESTAMPS");
+    return timestamps;
+  };
+  EXPECT_EQ(timestamps_from_environment(), std::nullopt);
+  EXPECT_EQ(read(""), std::nullopt);
+  EXPECT_EQ(read("callback"), CuptiTimestamps::callback);
+  EXPECT_EQ(read("paired"), CuptiTimestamps::paired);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(read("Paired"), std::nullopt);
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "ddpprof tracer: DDPPROF_CUPTI_TIMESTAMPS=\"Paired\": expected callback or paired; using the default of the "
+      "CUPTI version\n");
 }
 
 TEST_F(Session, InsufficientPrivilegesAreSaidOnceWithTheWayOut) {

@@ -1,12 +1,15 @@
 // A fake CUPTI behind the session's interface: it returns the set results and delivers the appended records.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,8 +23,8 @@ class FakeCupti final : public CuptiApi {
  public:
   CUptiResult get_version(std::uint32_t& number) override { return number = version, version_result; }
   CUptiResult get_timestamp(std::uint64_t& timestamp_ns) override {
-    timestamp_ns = static_cast<std::uint64_t>(monotonic_ns()) + clock_ahead_ns;
-    return CUPTI_SUCCESS;
+    if (clock_result == CUPTI_SUCCESS) timestamp_ns = static_cast<std::uint64_t>(monotonic_ns()) + clock_ahead_ns;
+    return clock_result;
   }
   CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc request,
                                  CUpti_BuffersCallbackCompleteFunc complete) override {
@@ -37,9 +40,14 @@ class FakeCupti final : public CuptiApi {
     const auto refused = refusals.find(kind);
     if (refused != refusals.end()) return refused->second;
     if (enable_result == CUPTI_SUCCESS) enabled.insert(kind);
+    if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) disabled_runtime_calls.clear();  // it enables all of its calls
     return enable_result;
   }
   CUptiResult enable_driver_call(CUpti_CallbackId cbid) override { return driver_calls.insert(cbid), driver_result; }
+  CUptiResult disable_runtime_call(CUpti_CallbackId cbid) override {
+    if (runtime_call_result == CUPTI_SUCCESS) disabled_runtime_calls.insert(cbid);
+    return runtime_call_result;
+  }
   CUptiResult flush_all(std::uint32_t flag) override {
     {
       const std::lock_guard lock(mutex_);
@@ -49,7 +57,6 @@ class FakeCupti final : public CuptiApi {
     deliver();
     return flush_result;
   }
-  CUptiResult flush_period(std::uint32_t milliseconds) override { return period_ms = milliseconds, CUPTI_SUCCESS; }
   // Like CUPTI's function: steps from record to record; a null record requests the first one.
   CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) override {
     std::size_t next = 0;
@@ -69,6 +76,7 @@ class FakeCupti final : public CuptiApi {
   std::string message(CUptiResult result) override { return "fake message " + std::to_string(result); }
   // The driver's call, which is recorded while it is enabled.
   std::optional<int> driver_version() override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(driver_call_ms));
     if (driver != 0 && driver_calls.contains(CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) && records_calls) {
       CUpti_ActivityAPI call{};
       call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
@@ -89,8 +97,12 @@ class FakeCupti final : public CuptiApi {
     pending_.append(reinterpret_cast<const char*>(&activity), sizeof activity);
     sizes_.push_back(sizeof activity);
   }
-  // Delivers the appended records without the last `cut` bytes.
+  // Delivers the appended records without the last `cut` bytes. Does nothing for the next `held_deliveries` calls.
   void deliver(std::size_t cut = 0) {
+    if (held_deliveries > 0) {
+      --held_deliveries;
+      return;
+    }
     std::string bytes;
     CUpti_BuffersCallbackRequestFunc request = nullptr;
     CUpti_BuffersCallbackCompleteFunc complete = nullptr;
@@ -137,11 +149,15 @@ class FakeCupti final : public CuptiApi {
     return forced_flushes_;
   }
 
-  std::uint32_t version = 130001;
-  int driver = 13000;  // 0: none
-  bool records_calls = true;
+  std::uint32_t version = 130100;  // the first one with the timestamp callback as its default
+  int driver = 13010;              // 0: none
+  // A test may change these three while the session's thread runs.
+  std::atomic<bool> records_calls{true};
+  std::atomic<int> held_deliveries{0};  // like a buffer with a kernel that still runs
+  std::atomic<int> driver_call_ms{0};   // how long a call of the driver takes
   CUptiResult version_result = CUPTI_SUCCESS, callbacks_result = CUPTI_SUCCESS, timestamp_result = CUPTI_SUCCESS,
-              enable_result = CUPTI_SUCCESS, driver_result = CUPTI_SUCCESS, flush_result = CUPTI_SUCCESS,
+              clock_result = CUPTI_SUCCESS, enable_result = CUPTI_SUCCESS, driver_result = CUPTI_SUCCESS,
+              runtime_call_result = CUPTI_SUCCESS, flush_result = CUPTI_SUCCESS,
               end_of_buffer = CUPTI_ERROR_MAX_LIMIT_REACHED;
   std::map<CUpti_ActivityKind, CUptiResult> refusals;
   std::uint64_t clock_ahead_ns = 0;
@@ -149,8 +165,7 @@ class FakeCupti final : public CuptiApi {
   CUcontext context = nullptr;  // the context of all buffers
   std::function<void()> before_flush;
   std::set<CUpti_ActivityKind> enabled;
-  std::set<CUpti_CallbackId> driver_calls;
-  std::uint32_t period_ms = 0;
+  std::set<CUpti_CallbackId> driver_calls, disabled_runtime_calls;
   CUpti_TimestampCallbackFunc timestamp_ = nullptr;
 
  private:

@@ -3,10 +3,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/process_group/process_group.hpp"
@@ -137,6 +142,50 @@ TEST(Collectives, BucketsAreNumberedWithinABackward) {
   EXPECT_EQ(buckets, (std::vector<std::int32_t>{0, 1, 0, 1, -1, -1, -1}));
   EXPECT_EQ(ops, (std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 4}));
   EXPECT_EQ(sequence, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+// In the place of NCCL: calls a function when it is shut down.
+class ShutDownBackend final : public c10d::Backend {
+ public:
+  ShutDownBackend(int rank, std::function<void()> on_shutdown)
+      : Backend(rank, 2), on_shutdown_(std::move(on_shutdown)) {}
+  const std::string getBackendName() const override { return "fake"; }
+  void shutdown() override { on_shutdown_(); }
+
+ private:
+  std::function<void()> on_shutdown_;
+};
+
+c10::intrusive_ptr<c10d::ProcessGroup> control_group(const c10::intrusive_ptr<c10d::Store>& store, int rank) {
+  const auto kind = c10d::ProcessGroup::BackendType::CUSTOM;
+  const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("control", store);
+  auto group = c10::make_intrusive<c10d::ProcessGroup>(prefixed, rank, 2);
+  group->setBackend(c10::DeviceType::CPU, kind, make_gloo_backend(prefixed, rank, 2, "127.0.0.1", {}));
+  group->setDefaultBackend(kind);
+  group->setGroupName("control");
+  return group;
+}
+
+TEST(Collectives, CommunicatorsEndWhenEveryRankHasFinished) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  std::atomic<int> finished{0}, ended{0};
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank)
+    ranks.emplace_back([&, rank] {
+      Group group;
+      group.control = control_group(store, rank);
+      auto ends = c10::make_intrusive<ShutDownBackend>(rank, [&] {
+        EXPECT_EQ(finished, 2);
+        ++ended;
+      });
+      group.backend = c10::make_intrusive<TracedBackend>(std::move(ends), "fake", false);
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      ++finished;
+      end_communicators(group, std::chrono::seconds(60));
+      group.control->barrier()->wait();  // remains usable
+      EXPECT_EQ(ended, 2);
+    });
+  for (std::thread& rank : ranks) rank.join();
 }
 
 }  // namespace

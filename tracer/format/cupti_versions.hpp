@@ -13,6 +13,9 @@ namespace ddpprof::trace {
 inline constexpr std::uint32_t oldest_cupti = 13;
 // The first version that keeps working when a buffer request is refused (CUDA 12.9).
 inline constexpr std::uint32_t first_cupti_with_refusable_buffers = 27;
+// The first version that is safe with a timestamp callback (CUDA 13.1). From CUDA 12.6 Update 2 on, kernels of earlier
+// versions can have the time 0 if a callback is registered (CUPTI's release notes; pytorch/pytorch#192021).
+inline constexpr std::uint32_t first_cupti_with_sound_timestamp_callback = 130'100;
 
 struct CudaVersion {
   std::uint32_t major = 0, minor = 0;

@@ -225,6 +225,7 @@ enum class DiagnosticCode : std::uint32_t {
   payload_refused,        // extended payload with an unknown schema, or too large
   forked,                 // this process was forked from a recorded one
   cupti_incomplete,       // some GPU activity is missing; the detail has the reason
+  cupti_timestamps,       // no loss: the detail has the clock of CUPTI's times, and the versions
 };
 
 struct DiagnosticRecord {

@@ -51,6 +51,8 @@ store::MeasurementRow measurement_row(const MeasurementSetup& setup) {
         true;  // of the schedule; in databases without this option the last batch of an epoch was a full one
   }
   options["seed"] = workload.seed;
+  if (setup.scenario.measure.sync != scenario::DeviceSync::every_step)
+    options["sync"] = to_string(setup.scenario.measure.sync);
   if (!setup.started_by.empty()) options["started_by"] = setup.started_by;
   if (!setup.job.empty()) options["job"] = setup.job;
   row.options = options.dump();
@@ -201,6 +203,20 @@ std::int64_t record_measurement(store::Database& database, const MeasurementSetu
     unreadable.message = problem;
     unreadable.advice = "measure this configuration again";
     diagnostics.push_back(unreadable);
+  }
+  if (setup.mode == WorkerMode::train && setup.device == "cuda" &&
+      setup.scenario.measure.sync == scenario::DeviceSync::never) {
+    store::DiagnosticRow launches;
+    launches.severity = "warning";
+    launches.code = "steps_do_not_wait";
+    launches.message =
+        "measure.sync is never: a step's time is the host's time to launch it. GPU work after a block's last step is "
+        "in "
+        "no step";
+    launches.advice =
+        "do not compare these steps with a measurement with every_step. To include all GPU work, measure with "
+        "measure.sync: every_step";
+    diagnostics.push_back(launches);
   }
   if (const auto plugin = launcher::other_nccl_plugin(setup.tracer);
       plugin && setup.scenario.measure.trace && setup.device == "cuda") {

@@ -69,10 +69,14 @@ CheckpointSaver::CheckpointSaver(const Context& context, Group* group) : context
                               ": cannot be made: " + (error ? error.message() : "something else has that name"));
 }
 
+bool CheckpointSaver::due(const Progress& progress) const {
+  const auto every = context_.scenario.checkpoint.every_steps;
+  return !path_.empty() && every && progress.steps % *every == 0;
+}
+
 bool CheckpointSaver::after_step(const Network& network, const torch::optim::Optimizer& optimizer,
                                  const Progress& progress) {
-  const auto every = context_.scenario.checkpoint.every_steps;
-  if (path_.empty() || !every || progress.steps % *every != 0) return false;
+  if (!due(progress)) return false;
   save(network, optimizer, progress);
   return true;
 }

@@ -17,6 +17,8 @@ class CheckpointSaver {
   // Makes the folder. Throws scenario::DataError if that fails, before any training step.
   CheckpointSaver(const Context& context, Group* group);
 
+  // Returns true if after_step() with the same progress writes a checkpoint. Does not apply to at_end().
+  bool due(const Progress&) const;
   // Returns true if a checkpoint was due: then this call took time. Throws std::runtime_error if the file cannot be
   // written.
   bool after_step(const Network&, const torch::optim::Optimizer&, const Progress&);

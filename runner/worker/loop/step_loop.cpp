@@ -44,13 +44,41 @@ BatchSampler make_sampler(const Context& context, const Dataset& dataset, const 
   return sampler;
 }
 
+// Copies a batch to page-locked memory, from which the copy to a GPU is asynchronous.
+Dataset::Batch page_locked(Dataset::Batch batch) {
+  for (auto& input : batch.inputs) input = input.pin_memory();
+  batch.targets = batch.targets.pin_memory();
+  return batch;
+}
+
 Loader make_loader(const Context& context, std::shared_ptr<const Dataset> dataset, const Progress& begin) {
   const auto& data = context.scenario.workload.data;
   auto sampler = make_sampler(context, *dataset, begin);
+  const bool pins = context.device.is_cuda() && context.scenario.measure.sync == scenario::DeviceSync::never;
   // The loader's threads share the data set, so that a thread that hangs never uses freed memory.
-  return {[shared = std::move(dataset)](const Picks& picks) { return shared->batch(picks); },
+  return {[shared = std::move(dataset), pins](const Picks& picks) {
+            return pins ? page_locked(shared->batch(picks)) : shared->batch(picks);
+          },
           std::move(sampler),
           {data.loader_threads, data.prefetch, context.timeout()}};
+}
+
+// Each unread loss is a tensor on the device. A training that has diverged ends at most this many steps later.
+constexpr std::size_t most_unread_losses = 1000;
+
+// After a loss that is not finite, all parameters on all ranks are invalid, and later steps do not measure a training.
+// `which`: "" or " of step 17".
+void check_finite(double loss, const std::string& which) {
+  if (!std::isfinite(loss))
+    throw std::runtime_error("the loss" + which + " is " + std::to_string(loss) +
+                             ": expected a finite number; lower learning_rate.base, or look for values in the data of "
+                             "this step that are not finite");
+}
+
+// Copies a tensor to the device. `wait`: returns when the copy, and all earlier work of the stream, is done. Otherwise
+// the copy is only enqueued, if the tensor is in page-locked memory.
+torch::Tensor to_device(const torch::Tensor& tensor, torch::Device device, bool wait) {
+  return tensor.to(device, tensor.scalar_type(), /*non_blocking=*/!wait);
 }
 
 }  // namespace
@@ -70,7 +98,12 @@ void StepLoop::run(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKin
     step(trainer, optimizer, kind);
     const std::int64_t end = monotonic_ns();
     durations.push_back(end - begin);
-    begin = between_steps_ && between_steps_(progress_) ? monotonic_ns() : end;
+    bool uncharged = between_steps_ && between_steps_(progress_);
+    if (unread_losses_.size() >= most_unread_losses) {
+      read_losses();
+      uncharged = true;
+    }
+    begin = uncharged ? monotonic_ns() : end;
   }
   if (context_.annotate_in_turn) annotate::pause(false);
 }
@@ -101,8 +134,8 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     }
     if (context_.device.is_cuda()) {
       const Range range(Name::host_to_device);
-      for (auto& input : batch.inputs) input = input.to(context_.device);
-      batch.targets = batch.targets.to(context_.device);
+      for (auto& input : batch.inputs) input = to_device(input, context_.device, waits_for_device());
+      batch.targets = to_device(batch.targets, context_.device, waits_for_device());
     }
     const auto part = trainer.pass(batch, micro + 1 == micro_batches, static_cast<double>(micro_batches));
     if (norms_) norms_->after_micro_batch(trainer.network(), micro);
@@ -122,14 +155,22 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     trainer.zero_gradients();
   }
   ++progress_.steps;
+  if (!waits_for_device()) return unread_losses_.push_back(loss);
   // On a GPU this waits for the device, so that the step ends with its work.
   losses_.push_back(loss.item<double>());
   annotate::loss(losses_.back());
-  // After this, all parameters on all ranks are invalid, and later steps do not measure a training.
-  if (!std::isfinite(losses_.back()))
-    throw std::runtime_error("the loss is " + std::to_string(losses_.back()) +
-                             ": expected a finite number; lower learning_rate.base, or look for values in the data of "
-                             "this step that are not finite");
+  check_finite(losses_.back(), "");
+}
+
+void StepLoop::read_losses() {
+  if (unread_losses_.empty()) return;
+  const torch::Tensor losses = torch::stack(unread_losses_).to(torch::kCPU).to(torch::kDouble);
+  const std::int64_t first = next_step_ - static_cast<std::int64_t>(unread_losses_.size());
+  unread_losses_.clear();
+  for (std::int64_t i = 0; i < losses.size(0); ++i) {
+    losses_.push_back(losses[i].item<double>());
+    check_finite(losses_.back(), " of step " + std::to_string(first + i));
+  }
 }
 
 }  // namespace ddpprof::worker

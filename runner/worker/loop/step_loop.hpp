@@ -25,7 +25,9 @@ class StepLoop {
   // workers - 1 samples before it are taken again.
   StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump, const Progress& begin = {});
 
-  // Appends each step's duration to `durations` (ns, from the end of the previous step to the end of this one).
+  // Appends each step's duration to `durations` (ns, from the end of the previous step to the end of this one). With
+  // measure.sync: never, a step ends when the host has launched it, and losses are read after 1000 steps; the losses of
+  // the last steps stay unread until read_losses(). Throws std::runtime_error if a loss that was read is not finite.
   void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
            std::vector<std::int64_t>& durations);
   void stop_dumping() { dump_ = nullptr; }
@@ -43,12 +45,16 @@ class StepLoop {
   using BetweenSteps = std::function<bool(const Progress&)>;
   void between_steps(BetweenSteps call) { between_steps_ = std::move(call); }
   const Progress& progress() const { return progress_; }
-  // Returns the losses of the steps since the previous call, one per step.
+  // With measure.sync: never, reads the unread losses, which waits for the device. Otherwise does nothing. Throws
+  // std::runtime_error if a loss is not finite.
+  void read_losses();
+  // Returns the losses that were read since the previous call, one per step.
   std::vector<double> take_losses() { return std::exchange(losses_, {}); }
   std::int64_t epochs() const { return epochs_; }  // number of epochs from which the steps took samples
 
  private:
   void step(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind);
+  bool waits_for_device() const { return context_.scenario.measure.sync == scenario::DeviceSync::every_step; }
 
   const Context& context_;
   Dump* dump_;
@@ -62,6 +68,7 @@ class StepLoop {
   std::int64_t epochs_ = 0;
   std::int64_t next_step_ = 0;
   std::vector<double> losses_;
+  std::vector<torch::Tensor> unread_losses_;  // of the last steps; empty if each step reads its loss
 };
 
 }  // namespace ddpprof::worker

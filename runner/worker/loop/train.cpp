@@ -186,8 +186,11 @@ void Training::start_loop() {
   loop_.emplace(context_, dataset_, dump_ ? &*dump_ : nullptr, begin_);
   const auto adascale = follow_rule(context_, group_, dataset_->samples(), begin_, *loop_);
   if (ddp_in_group()) loop_->watch(&norms_.emplace(context_, *group_, adascale != nullptr));
-  loop_->between_steps(
-      [this](const Progress& progress) { return saver_->after_step(*network_, *optimizer_, progress); });
+  loop_->between_steps([this](const Progress& progress) {
+    // If one of this rank's losses is not finite, this throws, and the earlier checkpoint is kept.
+    if (saver_->due(progress)) loop_->read_losses();
+    return saver_->after_step(*network_, *optimizer_, progress);
+  });
   if (start_) start_->restore_random();  // last, since making the model and the loader draws random numbers
   start_.reset();
 }
@@ -200,7 +203,9 @@ void Training::measure_steps() {
     meet(group_);  // reading the host's state delays this rank; the delay must not be charged to a step
   });
   status::set_steps_planned(warmup_.steps() + options().steps + unwrapped_planned_);
+  loop_->read_losses();  // the GPU's work of the warm-up must not be in a measured step
   measure(context_, group_, *loop_, *trainer_, *optimizer_, measured_ns_);
+  loop_->read_losses();
   if (measured_ns_.empty())
     throw std::runtime_error(
         "the training was over before the first measured step: AdaScale's steps were worth all of "

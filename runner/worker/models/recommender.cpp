@@ -35,9 +35,12 @@ torch::Tensor RecommenderNetwork::forward(const std::vector<torch::Tensor>& inpu
     vectors.push_back(tables_[i]->forward(indices.select(1, static_cast<std::int64_t>(i))));
   const auto stacked = torch::stack(vectors, 1);
   const auto products = torch::bmm(stacked, stacked.transpose(1, 2));
-  const auto device = products.device();
+  if (pair_rows_.device() != products.device()) {  // only in the first forward pass: the copy to a GPU waits for it
+    pair_rows_ = pair_rows_.to(products.device());
+    pair_columns_ = pair_columns_.to(products.device());
+  }
   using torch::indexing::Slice;
-  const auto pairs = products.index({Slice(), pair_rows_.to(device), pair_columns_.to(device)});
+  const auto pairs = products.index({Slice(), pair_rows_, pair_columns_});
   return top_->forward(torch::cat({numeric, pairs}, 1)).squeeze(1);
 }
 

@@ -19,7 +19,8 @@ class RecommenderNetwork : public Network {
 
   std::vector<torch::nn::Embedding> tables_;
   torch::nn::Sequential bottom_{nullptr}, top_{nullptr};
-  torch::Tensor pair_rows_, pair_columns_;  // of the lower triangle; constants, not part of the model's state
+  // Of the lower triangle; constants, not part of the model's state. On the device of the last forward pass.
+  torch::Tensor pair_rows_, pair_columns_;
 };
 
 }  // namespace ddpprof::worker

@@ -135,4 +135,13 @@ Group join_group(const RankEnvironment& environment, const GroupOptions& options
   return group;
 }
 
+void end_communicators(Group& group, std::chrono::milliseconds limit) {
+  group.control->barrier()->wait();
+  const Guard guard(
+      group.backend->getRank(), "ending the communicators",
+      std::string(group.backend->getBackendName()) + " did not return; did another rank end, or does its GPU hang?",
+      limit);
+  group.backend->shutdown();
+}
+
 }  // namespace ddpprof::worker

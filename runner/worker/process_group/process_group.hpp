@@ -46,6 +46,12 @@ struct GroupOptions {
 // Throws MeetingError (meeting.hpp) if the rendezvous fails, c10::Error if a connection is lost later.
 Group join_group(const RankEnvironment&, const GroupOptions&);
 
+// Ends the communicators of `group.backend`. Every rank calls this once, after its last collective of
+// `group.process_group`. All ranks meet over `group.control` first, so that no communicator ends while another rank
+// uses it. `group.control` must be another group, and remains usable. Throws c10::Error if a connection is lost. Ends
+// the process with code 4 if the backend does not return within `limit`.
+void end_communicators(Group& group, std::chrono::milliseconds limit);
+
 // Returns the address of this machine on the route to `host`; 127.0.0.1 if that is this machine. Throws
 // std::runtime_error.
 std::string address_towards(const std::string& host, std::uint16_t port);

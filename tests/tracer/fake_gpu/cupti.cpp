@@ -34,7 +34,7 @@ struct State {
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   CUpti_TimestampCallbackFunc clock = nullptr;
-  std::set<int> kinds, driver_calls;
+  std::set<int> kinds, driver_calls, disabled_runtime_calls;
   std::uint8_t* buffer = nullptr;
   std::size_t capacity = 0, used = 0, dropped = 0;
 };
@@ -109,13 +109,18 @@ void called(std::uint32_t cbid) {
   append(call, call.kind);
 }
 
+bool records_runtime_call(std::uint32_t cbid) {
+  const std::lock_guard lock(state().mutex);
+  return !state().disabled_runtime_calls.contains(static_cast<int>(cbid));
+}
+
 void launched(const Launch& launch) {
   const std::uint64_t time = now();
   {
     const std::lock_guard lock(state().mutex);
     if (!state().kinds.contains(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
   }
-  if (launch.cbid != 0) {
+  if (launch.cbid != 0 && records_runtime_call(launch.cbid)) {
     CUpti_ActivityAPI call{};
     call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
     call.cbid = launch.cbid;
@@ -124,6 +129,7 @@ void launched(const Launch& launch) {
     call.threadId = static_cast<std::uint32_t>(gettid());
     append(call, call.kind);
   }
+  if (launch.name == nullptr) return;
   CUpti_ActivityKernel8 kernel{};
   kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   kernel.start = time + 2000, kernel.end = time + 12'000;
@@ -170,7 +176,14 @@ FAKE_CUPTI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, std::uint8_t enab
     state().driver_calls.erase(static_cast<int>(cbid));
   return CUPTI_SUCCESS;
 }
-FAKE_CUPTI cuptiActivityFlushPeriod(std::uint32_t) { return CUPTI_SUCCESS; }
+FAKE_CUPTI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, std::uint8_t enable) {
+  const std::lock_guard lock(state().mutex);
+  if (enable != 0)
+    state().disabled_runtime_calls.erase(static_cast<int>(cbid));
+  else
+    state().disabled_runtime_calls.insert(static_cast<int>(cbid));
+  return CUPTI_SUCCESS;
+}
 FAKE_CUPTI cuptiGetResultString(CUptiResult result, const char** text) {
   static thread_local char words[32];
   std::snprintf(words, sizeof words, "FAKE_ERROR_%d", static_cast<int>(result));
@@ -184,6 +197,7 @@ FAKE_CUPTI cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::size
 FAKE_CUPTI cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (const long code = number("FAKE_CUPTI_REFUSES", 0); code != 0) return static_cast<CUptiResult>(code);
   const std::lock_guard lock(state().mutex);
+  if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) state().disabled_runtime_calls.clear();  // it enables all of its calls
   return state().kinds.insert(kind), CUPTI_SUCCESS;
 }
 FAKE_CUPTI cuptiActivityDisable(CUpti_ActivityKind kind) {

@@ -7,8 +7,8 @@
 
 namespace ddpprof::test {
 
-struct Launch {  // one kernel, possibly of a graph
-  const char* name;
+struct Launch {      // one kernel, possibly of a graph
+  const char* name;  // nullptr: a call that launches nothing
   std::uint32_t device, context, stream, correlation;
   std::uint64_t graph_node;
   std::uint32_t cbid;  // of the driver's call; 0: no call is recorded

@@ -15,7 +15,8 @@
 namespace {
 
 constexpr int kernels_a_step = 10;
-constexpr std::uint32_t cuda_launch_kernel = 211, cuda_graph_launch = 311;  // CUPTI_RUNTIME_TRACE_CBID_…
+constexpr std::uint32_t cuda_get_device = 17, cuda_launch_kernel = 211,
+                        cuda_graph_launch = 311;  // CUPTI_RUNTIME_TRACE_CBID_…
 
 decltype(fakeDriverLaunch)* launch_on_driver = nullptr;
 std::uint32_t correlation = 0;
@@ -43,26 +44,35 @@ void step(int number, const std::string& mode, useconds_t lasts_us = 2000) {
       launch("gemm");
   }
   if (mode == "graph") launch_graph();
+  if (mode == "queries") {
+    const ddpprof::test::Launch query{nullptr, 0, 1, 0, ++correlation, 0, cuda_get_device};
+    launch_on_driver(&query);
+  }
   usleep(lasts_us);
   nvtxRangePop();
 }
 
-// Like torch.profiler: registers its callbacks, enables its kinds, and at the end disables all kinds.
+// Like torch.profiler: registers its callbacks, enables its kinds, and, if it `stops`, disables all kinds at its end.
 std::uint8_t profilers_buffer[1 << 20];
 void profiler_request(std::uint8_t** buffer, std::size_t* size, std::size_t*) {
   *buffer = profilers_buffer, *size = sizeof profilers_buffer;
 }
-void profiler_complete(CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {}
+bool profiler_destroyed = false;
+void profiler_complete(CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {
+  if (profiler_destroyed) std::abort();  // as if it used a destroyed object
+}
 template <typename Function>
 Function* find(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
-bool profile_some_steps() {
+bool profile_some_steps(bool stops) {
   void* cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
   if (cupti == nullptr) return false;
-  find<decltype(cuptiActivityRegisterCallbacks)>(cupti, "cuptiActivityRegisterCallbacks")(profiler_request, profiler_complete);
+  find<decltype(cuptiActivityRegisterCallbacks)>(cupti, "cuptiActivityRegisterCallbacks")(profiler_request,
+                                                                                          profiler_complete);
   find<decltype(cuptiActivityEnable)>(cupti, "cuptiActivityEnable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   for (int i = 100; i < 103; ++i) step(i, "");
+  if (!stops) return true;
   find<decltype(cuptiActivityFlushAll)>(cupti, "cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   find<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   find<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_DRIVER);
@@ -85,10 +95,15 @@ int main(int argc, char** argv) {
     return 0;
   }
   for (int i = 0; i < 5; ++i) step(i, mode);
-  if (mode == "profiler") {
+  if (mode == "profiler" || mode == "destroyed_profiler") {
     usleep(1'300'000);  // time for a heartbeat of the tracer
-    if (!profile_some_steps()) return 4;
+    if (!profile_some_steps(mode == "profiler")) return 4;
     for (int i = 5; i < 10; ++i) step(i, mode);
+  }
+  if (mode == "destroyed_profiler") {  // all records, heartbeats included, go to the profiler's buffer
+    usleep(4'000'000);                 // two flushes that CUPTI does not answer need two seconds
+    // Registered after the tracer's exit handler, so it runs before that handler.
+    std::atexit([] { profiler_destroyed = true; });
   }
   if (mode == "_exit" || mode == "abort" || mode == "kill") {
     usleep(2'300'000);  // longer than the period after which the tracer flushes CUPTI

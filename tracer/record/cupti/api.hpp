@@ -23,8 +23,9 @@ class CuptiApi {
   virtual CUptiResult use_system_thread_ids() = 0;
   virtual CUptiResult enable(CUpti_ActivityKind kind) = 0;
   virtual CUptiResult enable_driver_call(CUpti_CallbackId cbid) = 0;
+  // Takes effect only after the kind RUNTIME is enabled: enabling the kind enables all of its calls again.
+  virtual CUptiResult disable_runtime_call(CUpti_CallbackId cbid) = 0;
   virtual CUptiResult flush_all(std::uint32_t flag) = 0;
-  virtual CUptiResult flush_period(std::uint32_t milliseconds) = 0;
   virtual CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) = 0;
   virtual CUptiResult dropped_records(CUcontext context, std::uint32_t stream, std::size_t& count) = 0;
   virtual std::string message(CUptiResult result) = 0;

@@ -21,16 +21,24 @@ class CuptiClock {
     clock.origin_ = {ahead_ns, 0};
     return clock;
   }
-  // `first` is earlier than `last`. With equal CUPTI times only the offset is used.
+  // The error of a pair is normally below a microsecond; it is at most half of the shortest reading. Over this distance
+  // the error's effect on the rate is a few parts per million.
+  static constexpr std::int64_t least_distance_ns = 500'000'000;
+
+  // `first` is read before `last`. Pairs that are closer than `least_distance_ns` give only the offset. If CUPTI's
+  // clock was set between the two readings, only `last` is used.
   static CuptiClock between(Pair first, Pair last) {
     CuptiClock clock;
+    const std::int64_t cupti_ns = last.cupti_ns - first.cupti_ns;
+    const std::int64_t monotonic_ns = last.monotonic_ns - first.monotonic_ns;
     clock.origin_ = first;
-    const auto cupti_span = static_cast<double>(last.cupti_ns - first.cupti_ns);
-    // The rates of two clocks differ by parts per million. A larger difference is a bad reading.
-    if (cupti_span > 0) {
-      const double rate = static_cast<double>(last.monotonic_ns - first.monotonic_ns) / cupti_span;
-      if (rate > 0.999 && rate < 1.001) clock.drift_ = rate - 1.0;
-    }
+    if (cupti_ns >= 0 && monotonic_ns < least_distance_ns) return clock;
+    // The rates of two clocks differ by parts per million. More is a bad reading, or a clock that was set.
+    const auto difference_ns = static_cast<double>(monotonic_ns - cupti_ns), span_ns = static_cast<double>(cupti_ns);
+    if (std::abs(difference_ns) < 0.001 * span_ns)
+      clock.drift_ = difference_ns / span_ns;
+    else
+      clock.origin_ = last;
     return clock;
   }
 

@@ -34,7 +34,9 @@ void start_once() {
   session = new CuptiSession(std::move(api));
   CuptiSession::set_current(session);
   const char* detaches = std::getenv("TEARDOWN_CUPTI");  // a variable of Kineto
-  if (!session.load()->start(detaches != nullptr && std::strcmp(detaches, "1") == 0)) return;
+  if (!session.load()->start({.flush_alone = detaches != nullptr && std::strcmp(detaches, "1") == 0,
+                              .timestamps = timestamps_from_environment()}))
+    return;
   recorded.store(true, std::memory_order_relaxed);
   // Registered while the driver starts, so they run before the driver's exit handlers.
   std::atexit(finish_cuda_tracing);

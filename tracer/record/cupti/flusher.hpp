@@ -7,9 +7,10 @@
 
 namespace ddpprof::record {
 
-// CUPTI's own period (cuptiActivityFlushPeriod) returns only full buffers: a killed process could then lose activity of
-// any length of time. The work is on its own thread, so that a CUPTI or driver that hangs cannot delay the end of the
-// process.
+// CUPTI itself returns only full buffers: a killed process could then lose activity of any length of time. CUPTI's own
+// period (cuptiActivityFlushPeriod) does not change that, and it would replace the rules by which CUPTI's thread
+// delivers full buffers early. So it is not set. The work is on its own thread, so that a CUPTI or driver that hangs
+// cannot delay the end of the process.
 class CuptiFlusher {
  public:
   // The thread calls `tick` once per period and `last` once at the end, never at the same time.

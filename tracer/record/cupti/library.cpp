@@ -14,8 +14,9 @@
 namespace ddpprof::record {
 namespace {
 
-// Declared here because the headers of CUPTI 11.8 and 12.1 do not have it.
-using EnableDriverApi = CUptiResult(CUpti_CallbackId cbid, std::uint8_t enable);
+// cuptiActivityEnableDriverApi and cuptiActivityEnableRuntimeApi. Declared here because the headers of CUPTI 11.8 and
+// 12.1 do not have them.
+using EnableCall = CUptiResult(CUpti_CallbackId cbid, std::uint8_t enable);
 
 // Returns the function of the driver that the process has loaded. Does not load a driver.
 using DriverGetVersion = int(int* version);
@@ -40,8 +41,8 @@ class CuptiLibrary final : public CuptiApi {
     find(set_thread_id_type_, "cuptiSetThreadIdType");
     find(enable_, "cuptiActivityEnable");
     find(enable_driver_api_, "cuptiActivityEnableDriverApi");
+    find(enable_runtime_api_, "cuptiActivityEnableRuntimeApi");
     find(flush_all_, "cuptiActivityFlushAll");
-    find(flush_period_, "cuptiActivityFlushPeriod");
     find(next_record_, "cuptiActivityGetNextRecord");
     find(dropped_records_, "cuptiActivityGetNumDroppedRecords");
     find(result_string_, "cuptiGetResultString");
@@ -63,8 +64,10 @@ class CuptiLibrary final : public CuptiApi {
   CUptiResult enable_driver_call(CUpti_CallbackId cbid) override {
     return call(enable_driver_api_, cbid, std::uint8_t{1});
   }
+  CUptiResult disable_runtime_call(CUpti_CallbackId cbid) override {
+    return call(enable_runtime_api_, cbid, std::uint8_t{0});
+  }
   CUptiResult flush_all(std::uint32_t flag) override { return call(flush_all_, flag); }
-  CUptiResult flush_period(std::uint32_t milliseconds) override { return call(flush_period_, milliseconds); }
   CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) override {
     return call(next_record_, buffer, valid_bytes, record);
   }
@@ -95,9 +98,9 @@ class CuptiLibrary final : public CuptiApi {
   decltype(cuptiActivityRegisterTimestampCallback)* register_timestamp_callback_;
   decltype(cuptiSetThreadIdType)* set_thread_id_type_;
   decltype(cuptiActivityEnable)* enable_;
-  EnableDriverApi* enable_driver_api_;
+  EnableCall* enable_driver_api_;
+  EnableCall* enable_runtime_api_;
   decltype(cuptiActivityFlushAll)* flush_all_;
-  decltype(cuptiActivityFlushPeriod)* flush_period_;
   decltype(cuptiActivityGetNextRecord)* next_record_;
   decltype(cuptiActivityGetNumDroppedRecords)* dropped_records_;
   decltype(cuptiGetResultString)* result_string_;

@@ -19,7 +19,9 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 // The error of the clock conversions is far smaller, the difference to another clock far larger.
 constexpr std::int64_t clock_tolerance_ns = 60 * second_ns;
 constexpr std::int64_t beat_tolerance_ns = second_ns / 20;
-constexpr int beats_until_silent = 5;
+// Numbers of unanswered flushes in a row. A time would be wrong after the process was stopped, or on a busy machine.
+constexpr int flushes_until_silent = 5;  // from then on CUPTI is not flushed periodically
+constexpr int flushes_until_left = 2;    // from then on CUPTI is not flushed at the end of the process
 
 std::atomic<CuptiSession*> current{nullptr};
 
@@ -70,6 +72,13 @@ constexpr std::array launch_calls = {
     CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,  // the heartbeat
 };
 
+// Runtime calls that are not recorded. PyTorch makes them far more often than launches, and no report needs them.
+constexpr std::array skipped_calls = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,          CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,    CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000, CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_ptsz_v10000,
+};
+
 std::string seconds(std::int64_t ns) {
   return std::to_string(ns / second_ns) + "." + std::to_string(ns % second_ns * 10 / second_ns);
 }
@@ -96,8 +105,10 @@ void CuptiSession::refused(const char* what, CUptiResult result, DiagnosticCode 
                                     "): " + advice(result, versions_));
 }
 
+// Returns {0, 0} if CUPTI's clock cannot be read.
 CuptiClock::Pair CuptiSession::read_pair() {
-  // Uses the closest of a few readings. The error is at most half the distance of the two monotonic readings.
+  // Uses the closest of a few readings. The error is normally below a microsecond. It is at most half of the shortest
+  // reading, which is the distance of its two monotonic readings.
   CuptiClock::Pair best;
   std::int64_t best_span_ns = INT64_MAX;
   for (int i = 0; i < 5; ++i) {
@@ -115,11 +126,16 @@ CuptiClock CuptiSession::clock() {
   if (own_clock_) return CuptiClock::ahead(ahead_ns_);
   const CuptiClock::Pair now = read_pair();  // no lock is held while CUPTI is called
   const std::lock_guard lock(clock_mutex_);
-  return CuptiClock::between(std::exchange(last_pair_, now), now);
+  if (now.monotonic_ns == 0) return CuptiClock::between(last_pair_, last_pair_);  // the clock could not be read
+  const CuptiClock clock = CuptiClock::between(last_pair_, now);
+  // An earlier pair is kept until the next one is far enough from it to give the rate. Only CLOCK_MONOTONIC measures
+  // this distance: CUPTI's clock may be set back, and is then earlier than in the earlier pair.
+  if (now.monotonic_ns - last_pair_.monotonic_ns >= CuptiClock::least_distance_ns) last_pair_ = now;
+  return clock;
 }
 
-bool CuptiSession::start(bool flush_alone) {
-  flush_alone_ = flush_alone;
+bool CuptiSession::start(const CuptiOptions& options) {
+  flush_alone_ = options.flush_alone;
   started_ns_ = monotonic_ns();
   // Makes our timestamps equal to CUPTI's own clock, which another profiler of the process may expect.
   ahead_ns_ = realtime_ns() - monotonic_ns();
@@ -139,11 +155,14 @@ bool CuptiSession::start(bool flush_alone) {
     refused("its activity buffers", result, DiagnosticCode::cupti_unavailable);
     return false;
   }
-  own_clock_ = api_->register_timestamp_callback(record::timestamp) == CUPTI_SUCCESS;  // since CUPTI 11.6
+  const bool callback = options.timestamps.value_or(default_timestamps(versions_.cupti)) == CuptiTimestamps::callback;
+  own_clock_ = callback && api_->register_timestamp_callback(record::timestamp) == CUPTI_SUCCESS;  // since CUPTI 11.6
   if (!own_clock_) last_pair_ = read_pair();
   api_->use_system_thread_ids();  // without it: the low half of pthread_self(), which only affects names of lanes
   if (!enable()) return false;
-  api_->flush_period(static_cast<std::uint32_t>(times_.period.count()));
+  std::string timestamps = to_string(own_clock_ ? CuptiTimestamps::callback : CuptiTimestamps::paired);
+  if (callback && !own_clock_) timestamps += " (callback was refused)";
+  Recorder::instance().diagnose(DiagnosticCode::cupti_timestamps, 1, timestamps + "; " + describe(versions_));
   flusher_ = std::make_unique<CuptiFlusher>(
       times_.period, [this] { tick(); }, [this] { last_flush(); });
   return true;
@@ -157,6 +176,7 @@ bool CuptiSession::enable() {
             i == 0 ? DiagnosticCode::cupti_unavailable : DiagnosticCode::cupti_incomplete);
     if (i == 0) return false;  // the other kinds would fail for the same reason
   }
+  skip_runtime_calls();
   for (const CUpti_driver_api_trace_cbid call : launch_calls) {
     const CUptiResult result = api_->enable_driver_call(static_cast<CUpti_CallbackId>(call));
     if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_PARAMETER) continue;  // an older CUPTI
@@ -166,6 +186,12 @@ bool CuptiSession::enable() {
     }
   }
   return true;
+}
+
+// Older CUPTIs have no such function. A refusal only costs time and space.
+void CuptiSession::skip_runtime_calls() {
+  for (const CUpti_runtime_api_trace_cbid call : skipped_calls)
+    if (api_->disable_runtime_call(static_cast<CUpti_CallbackId>(call)) == CUPTI_ERROR_NOT_SUPPORTED) return;
 }
 
 void CuptiSession::count_dropped(CUcontext context, std::uint32_t stream) {
@@ -178,6 +204,7 @@ void CuptiSession::count_dropped(CUcontext context, std::uint32_t stream) {
 
 void CuptiSession::complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes) {
   if (in_forked_child()) return;
+  delivered_ns_.store(monotonic_ns(), std::memory_order_relaxed);
   if (!buffers_.ours(buffer)) {
     foreign_buffers_.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -233,27 +260,47 @@ bool CuptiSession::beat() {
 
 void CuptiSession::tick() {
   if (in_forked_child()) return;
+  count_unanswered();
   beat();
   if (flush_alone_) return;
   // After a long silence another profiler has CUPTI, and may detach it during our call.
-  const std::int64_t seen_ns = beat_seen_ns_.load(std::memory_order_relaxed);
-  const std::int64_t silent_ns = beats_until_silent * std::chrono::nanoseconds(times_.period).count();
-  if (seen_ns == 0 || monotonic_ns() - seen_ns < silent_ns) api_->flush_all(0);
+  if (beat_seen_ns_ == 0 || unanswered_ < flushes_until_silent) api_->flush_all(0);
+}
+
+// CUPTI delivers buffers only to the profiler that registered last. So a buffer after the last heartbeat shows that
+// this is still our registration, even if the heartbeat itself is in a buffer that CUPTI has not delivered yet.
+void CuptiSession::count_unanswered() {
+  const std::int64_t sent_ns = beat_sent_ns_;
+  const std::int64_t answered_ns = std::max<std::int64_t>(beat_seen_ns_, delivered_ns_);
+  unanswered_ = sent_ns != 0 && answered_ns < sent_ns ? unanswered_ + 1 : 0;
+}
+
+// One unanswered flush has no meaning: older versions of CUPTI record the heartbeat and kernels in one buffer, which
+// they do not deliver while one of its kernels runs. Without periodic flushes a heartbeat may stay in CUPTI's buffer.
+bool CuptiSession::left_to_another() const {
+  return !flush_alone_ && beat_seen_ns_ != 0 && unanswered_ >= flushes_until_left;
 }
 
 void CuptiSession::last_flush() {
   if (in_forked_child()) return;
+  count_unanswered();
+  if (!left_to_another()) {
+    beat();
+    const CUptiResult result = api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (result != CUPTI_SUCCESS)
+      refused("to deliver its last records at the end of the process", result, DiagnosticCode::cupti_incomplete);
+    count_dropped(nullptr, 0);  // records for which no buffer was available
+  }
+  explain_losses();
+}
+
+void CuptiSession::explain_losses() {
   Recorder& recorder = Recorder::instance();
-  beat();
-  const CUptiResult result = api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  if (result != CUPTI_SUCCESS)
-    refused("to deliver its last records at the end of the process", result, DiagnosticCode::cupti_incomplete);
-  count_dropped(nullptr, 0);  // records for which no buffer was available
   const std::int64_t sent_ns = beat_sent_ns_, seen_ns = beat_seen_ns_;
   if (seen_ns != 0 && seen_ns + beat_tolerance_ns < sent_ns && dropped_ == 0)
     recorder.diagnose(DiagnosticCode::cupti_incomplete, 1,
                       "CUPTI's records stopped coming " + seconds(seen_ns - started_ns_) + " s after the start, " +
-                          seconds(sent_ns - seen_ns) +
+                          seconds(monotonic_ns() - seen_ns) +
                           " s before the end: another profiler in this process took CUPTI over or switched it off "
                           "(torch.profiler does both); switch it off for this run");
   if (foreign_buffers_ != 0)

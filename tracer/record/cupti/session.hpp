@@ -17,6 +17,7 @@
 #include "tracer/record/cupti/buffers.hpp"
 #include "tracer/record/cupti/clock.hpp"
 #include "tracer/record/cupti/flusher.hpp"
+#include "tracer/record/cupti/timestamps.hpp"
 
 namespace ddpprof::record {
 
@@ -25,18 +26,26 @@ struct CuptiTimes {
   std::chrono::milliseconds end{10'000};   // longest wait for CUPTI at the end of the process
 };
 
+struct CuptiOptions {
+  // Another tool may detach CUPTI while the program runs (Kineto with TEARDOWN_CUPTI=1). A flush on another thread
+  // would crash then, so only the last flush is made.
+  bool flush_alone = false;
+  std::optional<CuptiTimestamps> timestamps = {};  // unset: default_timestamps()
+};
+
 // Another profiler of the process (for example Kineto of torch.profiler) may register its own buffers at any time.
 // CUPTI then drops our registration without a notification. So once per period the session makes a driver call that
-// CUPTI records, the heartbeat. If earlier heartbeats were recorded but the last one was not, another profiler receives
-// the records now. This is recorded as a diagnostic, and CUPTI is left to the other profiler.
+// CUPTI records, the heartbeat, and flushes CUPTI. A flush is unanswered if CUPTI has delivered no buffer since its
+// heartbeat. If earlier heartbeats were recorded, but two flushes in a row are unanswered, another profiler receives
+// the records now. This is recorded as a diagnostic, and CUPTI is left to the other profiler: the session does not
+// flush at the end of the process, because the other profiler's callbacks may have been destroyed by then.
 class CuptiSession {
  public:
   explicit CuptiSession(std::unique_ptr<CuptiApi> api, CuptiTimes times = {});
 
   // Enables all activities that CUPTI allows. Returns false if no GPU activity will be recorded. Every refusal leaves a
-  // diagnostic with advice. `flush_alone`: another tool may detach CUPTI while the program runs (Kineto with
-  // TEARDOWN_CUPTI=1). A flush on another thread would crash then, so only the last flush is made.
-  bool start(bool flush_alone = false);
+  // diagnostic with advice.
+  bool start(const CuptiOptions& options = {});
 
   // CUPTI's two callbacks. Buffers of a profiler that registered before us are not touched.
   std::uint8_t* request(std::size_t& size);
@@ -56,12 +65,16 @@ class CuptiSession {
   CuptiClock::Pair read_pair();
   CuptiClock clock();
   bool enable();
+  void skip_runtime_calls();
   void refused(const char* what, CUptiResult result, trace::DiagnosticCode code);
   void count_dropped(CUcontext context, std::uint32_t stream);
   void consume(std::uint8_t* buffer, std::size_t valid_bytes);
   void tick();
   void last_flush();
   bool beat();
+  void count_unanswered();       // of the last heartbeat; called before the next one
+  bool left_to_another() const;  // true if another profiler receives the records
+  void explain_losses();
   bool in_forked_child() const { return getpid() != owner_; }
 
   std::unique_ptr<CuptiApi> api_;
@@ -78,7 +91,9 @@ class CuptiSession {
   CuptiClock::Pair last_pair_;
   std::atomic<std::uint64_t> foreign_buffers_{0}, foreign_times_{0};
   std::atomic<std::int64_t> beat_sent_ns_{0}, beat_seen_ns_{0};  // CLOCK_MONOTONIC; of the last heartbeat
+  std::atomic<std::int64_t> delivered_ns_{0};                    // CLOCK_MONOTONIC; when CUPTI last delivered a buffer
   std::atomic<std::uint64_t> dropped_{0};
+  int unanswered_ = 0;                     // unanswered flushes in a row; used only by the flusher's thread
   std::unique_ptr<CuptiFlusher> flusher_;  // last member: its thread uses all members above
 };
 

@@ -1,7 +1,8 @@
 // The tracer of the process: it is configured by the environment, survives fork(), and records until exit.
 //
-// DDPPROF_TRACE_DIR       the folder for the shard; unset: nothing is recorded
-// DDPPROF_TRACE_MAX_MB    the shard's cap in MiB (default 1024)
+// DDPPROF_TRACE_DIR         the folder for the shard; unset: nothing is recorded
+// DDPPROF_TRACE_MAX_MB      the shard's cap in MiB (default 1024)
+// DDPPROF_CUPTI_TIMESTAMPS  callback or paired: the clock of CUPTI's times (cupti/timestamps.hpp)
 // RANK, WORLD_SIZE, LOCAL_RANK as torchrun sets them, or the variables of Open MPI, MPICH or Slurm: stored in the
 // shard's header
 #pragma once
