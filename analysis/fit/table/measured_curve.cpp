@@ -18,10 +18,6 @@ constexpr double usual_growth = 0.02;
 // Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
 constexpr double backward_share = 2.0 / 3.0;
 
-double log2_ratio(std::int64_t to, std::int64_t from) {
-  return std::log2(static_cast<double>(to) / static_cast<double>(from));
-}
-
 // Weighted by 1 / time², so relative errors are minimised. Neither part is negative.
 std::pair<double, double> line_through(const std::vector<std::pair<double, double>>& points) {
   double ff = 0.0, fs = 0.0, ss = 0.0, f = 0.0, s = 0.0;
@@ -38,6 +34,10 @@ std::pair<double, double> line_through(const std::vector<std::pair<double, doubl
 }
 
 }  // namespace
+
+double log2_ratio(std::int64_t to, std::int64_t from) {
+  return std::log2(static_cast<double>(to) / static_cast<double>(from));
+}
 
 MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr<const Alone> alone)
     : alone_(std::move(alone)) {

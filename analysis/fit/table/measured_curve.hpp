@@ -26,6 +26,8 @@ struct MeasuredStep {
 
 using MeasuredCurve = std::map<std::int64_t, MeasuredStep>;  // by number of ranks
 
+double log2_ratio(std::int64_t to, std::int64_t from);  // log2(to / from)
+
 class MeasuredCurves {
  public:
   // `rows` must be valid rows of at least two numbers of ranks (StepTable checks them).

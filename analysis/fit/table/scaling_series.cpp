@@ -16,10 +16,6 @@ constexpr double normal_90 = 1.645;  // standard deviations to the ends of the n
 
 constexpr double noise_tolerance = 1.05;  // a smaller difference of two measured steps has no meaning
 
-double log2_ratio(std::int64_t to, std::int64_t from) {
-  return std::log2(static_cast<double>(to) / static_cast<double>(from));
-}
-
 std::string n_text(std::int64_t workers) { return "N = " + std::to_string(workers); }
 
 // The step between two measured ones. Its interval contains both if they are of different kinds of links.

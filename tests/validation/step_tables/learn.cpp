@@ -72,14 +72,16 @@ double weighted_quantile(std::vector<std::pair<double, double>> values, double s
 
 bool usual(const Example& one) { return one.question.doublings > 0.0 && !one.question.other_batch; }
 
-// Rented nodes with 50 Gb/s links have another first crossing than clusters built for training. They count for its
-// spread only: the links of a table's cluster are not known, so its interval has to contain both.
-bool slow_links(const Example& one) { return one.series->stratum == "pollux, full nodes"; }
+// Rented nodes with 50 Gb/s links have another first crossing than clusters built for training, and where compute hides
+// their communication, it is soon exposed. They count for the spread only: the links of a table's cluster are not
+// known, so its interval has to contain both.
+bool slow_links(const Example& one) { return one.series->source == "pollux"; }
+bool full_nodes(const Example& one) { return one.series->stratum == "pollux, full nodes"; }
 
-Choice of_region(const Choice& examples, Region region, bool with_slow_links = false) {
+Choice of_region(const Choice& examples, Region region, bool with_full_nodes = false) {
   Choice found;
   for (const Example* one : examples)
-    if (usual(*one) && one->question.region == region && (with_slow_links || !slow_links(*one))) found.push_back(one);
+    if (usual(*one) && one->question.region == region && (with_full_nodes || !full_nodes(*one))) found.push_back(one);
   return found;
 }
 
@@ -117,7 +119,8 @@ GrowthConstants means_of(const Choice& examples) {
         return Row{d, d * std::min(one.question.loss, fit::hidden_loss_limit), one.growth, 0.0};
       });
   // In two steps: where little is lost the drift, and what is lost beyond a fit::hidden_loss_limit for the rest.
-  const auto [little, much] = by_loss(of_region(examples, Region::several_nodes));
+  auto [little, much] = by_loss(of_region(examples, Region::several_nodes));
+  std::erase_if(little, [](const Example* one) { return slow_links(*one); });
   constants.between = fitted(little, [](const Example& one) {
                         return Row{one.question.doublings, 0.0, one.growth, 0.0};
                       }).first;
