@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "analysis/export/temporary_file.hpp"
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/table/all_reduce_log.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
@@ -38,12 +38,13 @@ struct InputFiles {
   std::vector<std::filesystem::path> traces, logs, tables;
 };
 
-// Returns true if the file may be a log with a launcher's tags ("[1,0]<stdout>:"), which look like the start of a JSON
-// array. In a trace the array's elements are objects.
-bool may_be_tagged_log(const std::filesystem::path& file) {
+// Returns true if the file may be a log although it starts as JSON does: a log with tags ("[1,0]<stdout>:",
+// "[pod/launcher] "), because the elements of a trace's array are objects; or the JSON file of nccl-tests.
+bool may_be_log(const std::filesystem::path& file) {
   std::ifstream text(file, std::ios::binary);
   char first = 0, second = 0;
-  return text >> first >> second && first == '[' && second >= '0' && second <= '9';
+  if (!(text >> first >> second)) return false;
+  return first == '{' ? second == '"' : first == '[' && second != '{' && second != ']';
 }
 
 // Throws Failure if the file cannot be imported.
@@ -51,7 +52,7 @@ void add_input(const std::filesystem::path& file, InputFiles& files) {
   const std::string name = file.string();
   switch (import::kind_of(file)) {
     case import::FileKind::json:
-      (may_be_tagged_log(file) && import::text_kind(file) == import::TextKind::nccl_log ? files.logs : files.traces)
+      (may_be_log(file) && import::text_kind(file) == import::TextKind::nccl_log ? files.logs : files.traces)
           .push_back(file);
       break;
     case import::FileKind::sqlite:
@@ -208,12 +209,15 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
   options.model = request.model;
   import::ImportResult result;
   std::int64_t sweeps = 0;
+  std::vector<std::string> warnings;
   const auto begin = std::chrono::steady_clock::now();
   ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
     if (!options.files.empty()) result = import::import_traces(into, options);
     for (const std::filesystem::path& log : files.logs) {
-      import::import_nccl_log(into, fit::read_nccl_tests(log), log, {request.log_ranks, request.nodes});
-      ++sweeps;
+      const fit::AllReduceLog all_reduces = fit::read_all_reduces(log, request.log_ranks);
+      sweeps += import::import_nccl_log(into, all_reduces, log, {request.nodes});
+      for (const std::string& warning : fit::messages_of(all_reduces))
+        warnings.push_back(log.string() + ": " + warning);
     }
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -223,6 +227,7 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
                                     result.world_size, result.steps, seconds);
   if (!context.quiet && sweeps > 0)
     context.messages << fmt::format("ddpprof import: {} sweep{} of all-reduces\n", sweeps, sweeps == 1 ? "" : "s");
+  for (const std::string& warning : warnings) context.messages << "ddpprof import: warning: " << warning << '\n';
   return files.traces.empty() ? ExitCode::done : fit_imported(request, made.database, result.world_size, context);
 }
 

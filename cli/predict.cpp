@@ -7,7 +7,8 @@
 #include <CLI/Formatter.hpp>
 #include <cmath>
 
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/fit_summary.hpp"
+#include "analysis/fit/table/all_reduce_log.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/step_table_prediction.hpp"
@@ -23,6 +24,15 @@
 
 namespace ddpprof::cli {
 namespace {
+
+void add_warnings(const fit::AllReduceLog& log, std::vector<fit::Note>& notes) {
+  const auto add = [&notes](const std::vector<fit::NcclTestsWarning>& warnings) {
+    for (const fit::NcclTestsWarning& one : warnings)
+      notes.push_back(fit::make_note("warning", one.code.c_str(), one.message, one.advice));
+  };
+  add(log.warnings);
+  for (const fit::AllReduceRun& one : log.runs) add(one.run.warnings);
+}
 
 class PredictSubcommand final : public Subcommand {
  public:
@@ -103,8 +113,11 @@ class PredictSubcommand final : public Subcommand {
       if (confidence_) options.confidence = *confidence_;
       if (!sharing_.empty()) options.dedicated = sharing_ == "dedicated";
       options.what_if = what_if;
-      options.all_reduce = read_logs();
-      const fit::PredictResult result = fit::predict_all(database, options);
+      const std::vector<fit::AllReduceLog> logs = read_logs();
+      for (const fit::AllReduceLog& log : logs)
+        for (const fit::AllReduceRun& run : log.runs) options.all_reduce.push_back(fit::curve_of(run));
+      fit::PredictResult result = fit::predict_all(database, options);
+      for (const fit::AllReduceLog& log : logs) add_warnings(log, result.notes);
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
@@ -123,28 +136,16 @@ class PredictSubcommand final : public Subcommand {
   }
 
  private:
-  std::vector<collective::Curve> read_logs() const {
-    std::vector<collective::Curve> curves;
+  std::vector<fit::AllReduceLog> read_logs() const {
+    std::vector<fit::AllReduceLog> logs;
     for (const std::string& path : logs_) {
       try {
-        const fit::NcclTestsLog log = fit::read_nccl_tests(path);
-        const std::optional<std::int64_t> ranks = fit::ranks_of(log);
-        if (!ranks || *ranks < 2)
-          throw Failure(ExitCode::data,
-                        path + ": the number of ranks is unknown: its lines \"Rank … on HOST\" name " +
-                            std::to_string(log.ranks) + ", expected 2 or more",
-                        "", "give the complete output of all_reduce_perf, with its heading");
-        if (const auto refused = fit::all_reduce_refusal(log, *ranks))
-          throw Failure(ExitCode::data, path + ": " + refused->reason, "", "give the output of all_reduce_perf");
-        std::vector<collective::SizeTime> times;
-        for (const fit::NcclTestsRow& row : log.rows)
-          times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});
-        curves.emplace_back(*ranks, times);
+        logs.push_back(fit::read_all_reduces(path));
       } catch (const fit::NcclTestsError& error) {
         throw Failure(ExitCode::data, error.what());
       }
     }
-    return curves;
+    return logs;
   }
 
   fit::WhatIf read_what_if() const {

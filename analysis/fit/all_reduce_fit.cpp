@@ -1,6 +1,7 @@
 #include "analysis/fit/all_reduce_fit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -26,7 +27,28 @@ constexpr double least_core_share = 0.2;
 constexpr double doubtful_factor = 1.5;
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
-enum : std::size_t { alpha, beta, in_step, turn, gamma, switching, switch_exponent, core_share };
+// Curves of which one was measured across hosts have three other parameters after `turn`: alpha and beta of the job's
+// links inside one host, and in_step of the curves across hosts.
+enum : std::size_t {
+  alpha,
+  beta,
+  in_step,
+  turn,
+  gamma,
+  switching,
+  switch_exponent,
+  core_share,
+  inside_alpha = gamma,
+  inside_beta,
+  in_step_across
+};
+
+// Returns how much longer an all-reduce takes in a training step. A factor that was measured inside one host does not
+// apply to a curve across hosts.
+double step_factor(const Form& form, const Machine& machine, std::span<const double> values) {
+  if (form.inside_host(machine)) return 1.0;  // inside_alpha and inside_beta were measured in a step
+  return values[form.across_hosts(machine.workers) ? in_step_across : in_step];
+}
 
 Crowd crowd_of(const Form& form, const Machine& machine, std::span<const double> values) {
   Crowd crowd{.ranks_per_core = ranks_per_core(machine)};
@@ -38,20 +60,22 @@ Crowd crowd_of(const Form& form, const Machine& machine, std::span<const double>
   return crowd;
 }
 
-collective::Link link_of(const Form& form, std::span<const double> values) {
+collective::Link link_of(const Form& form, const Machine& machine, std::span<const double> values) {
+  if (form.inside_host(machine)) return {values[inside_alpha], values[inside_beta], 0.0};
   return {values[alpha], values[beta], form.segmented ? values[gamma] : 0.0};
 }
 
 // Returns the cost of a collective. In a training step everything takes in_step times as long as in bench-comm.
 collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
                          double in_step_factor) {
-  return in_step_factor * form.cost(machine.workers, bytes, link_of(form, values), crowd_of(form, machine, values));
+  return in_step_factor *
+         form.cost(machine.workers, bytes, link_of(form, machine, values), crowd_of(form, machine, values));
 }
 
 // Returns how much longer it takes beside compute: at every hop the thread that carries it waits for a core.
 double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
                       double in_step_factor, const collective::Cost& alone) {
-  collective::Link link = in_step_factor * form.shared(link_of(form, values), crowd_of(form, machine, values));
+  collective::Link link = in_step_factor * form.shared(link_of(form, machine, values), crowd_of(form, machine, values));
   link.latency_s += values[turn];
   return form.over(machine.workers, bytes, link).latency_s - alone.latency_s;
 }
@@ -121,13 +145,13 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   problem.model = [form, points, beside](std::span<const double> values, std::size_t index) {
     const CollectivePoint& point = points[index];
     const collective::Cost cost =
-        cost_of(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step]);
+        cost_of(form, point.machine, point.bytes, values, point.bench ? 1.0 : step_factor(form, point.machine, values));
     const double alone_s = cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s;
     if (!beside || !(point.beside_compute > 0.0)) return alone_s;
     // During the share p of its duration d, the all-reduce runs beside compute at the pace alone / (alone + longer),
     // and during the rest at its own pace: d (1 - p (1 - pace)) = alone.
-    const double longer_s =
-        beside_compute(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step], cost);
+    const double longer_s = beside_compute(form, point.machine, point.bytes, values,
+                                           point.bench ? 1.0 : step_factor(form, point.machine, values), cost);
     return alone_s / (1.0 - point.beside_compute * longer_s / (alone_s + longer_s));
   };
   return problem;
@@ -284,30 +308,32 @@ void judge(AllReduceFit& fit) {
 
 }  // namespace
 
-double FormFit::hop_s(std::span<const double> values, std::int64_t workers) const {
-  return values[alpha] * values[in_step] * form.hop_unit_s(workers);
+double FormFit::hop_s(std::span<const double> values, const Machine& machine) const {
+  return link_of(form, machine, values).latency_s * step_factor(form, machine, values) *
+         form.hop_unit_s(machine.workers);
 }
 
 // The rate of a step's all-reduce: the factor between a step and bench-comm is included.
-double FormFit::byte_s(std::span<const double> values, std::int64_t workers) const {
-  return values[beta] * values[in_step] * form.byte_unit_s(workers);
+double FormFit::byte_s(std::span<const double> values, const Machine& machine) const {
+  return link_of(form, machine, values).bandwidth_s_per_byte * step_factor(form, machine, values) *
+         form.byte_unit_s(machine.workers);
 }
 
 collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
-  return cost_of(form, machine, bytes, values, values[in_step]);
+  return cost_of(form, machine, bytes, values, step_factor(form, machine, values));
 }
 
 collective::Cost FormFit::alone(const Machine& machine, std::int64_t bytes, std::span<const double> values,
                                 bool bench) const {
-  return cost_of(form, machine, bytes, values, bench ? 1.0 : values[in_step]);
+  return cost_of(form, machine, bytes, values, bench ? 1.0 : step_factor(form, machine, values));
 }
 
 collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values, double latency_factor,
                                     double bandwidth_factor) const {
-  collective::Link link = link_of(form, values);
+  collective::Link link = link_of(form, machine, values);
   link.latency_s *= latency_factor;
   link.bandwidth_s_per_byte /= bandwidth_factor;
-  return values[in_step] * form.shared(link, crowd_of(form, machine, values));
+  return step_factor(form, machine, values) * form.shared(link, crowd_of(form, machine, values));
 }
 
 double FormFit::turn_s(std::span<const double> values) const {
@@ -316,6 +342,64 @@ double FormFit::turn_s(std::span<const double> values) const {
 
 namespace {
 
+// Returns the largest N inside one host if the job's all-reduces ran inside one host and the curve at their N is of
+// several hosts: the N of the job, or the ranks that the curves had on a host. 0 if there is no such all-reduce.
+std::int64_t ranks_inside(const Form& form, const std::vector<CollectivePoint>& points) {
+  std::int64_t ranks = 0;
+  for (const CollectivePoint& point : points)
+    if (point.machine.nodes == 1 && form.across_hosts(point.machine.workers))
+      ranks = std::max(ranks, point.machine.workers);
+  if (ranks == 0) return 0;
+  for (const collective::Curve& curve : *form.curves)
+    if (curve.hosts() > 1) ranks = std::max(ranks, (curve.ranks() + curve.hosts() - 1) / curve.hosts());
+  return ranks;
+}
+
+// Makes the parameters of a curve: alpha, beta and in_step are factors. `beside`: steps of N > 1 were measured on the
+// curve's links. Scaled to other N, a curve is good to about a tenth; a step's all-reduces run beside compute.
+Parameter curve_factor(const char* name, bool beside) {
+  return {name, "", 0.0, beside ? 0.7 : 0.1, std::log(0.1), std::log(20.0), true, false};
+}
+
+Problem curve_problem(const Form& form, const std::vector<CollectivePoint>& points) {
+  const bool nccl = !points.empty() && points.front().machine.backend == "nccl";
+  Problem problem = make_problem(form, points, nccl);
+  const auto measured = [&](bool across) {
+    return std::ranges::any_of(points, [&](const CollectivePoint& point) {
+      return !form.inside_host(point.machine) && form.across_hosts(point.machine.workers) == across;
+    });
+  };
+  problem.parameters[alpha] = curve_factor("latency", false);
+  problem.parameters[beta] = curve_factor("inverse_bandwidth", false);
+  problem.parameters[in_step] = curve_factor("in_step_factor", measured(false));
+  problem.parameters[turn].fixed = true;  // this is a time per hop, and a curve has no hops
+  if (std::ranges::none_of(*form.curves, [](const collective::Curve& curve) { return curve.hosts() > 1; }))
+    return problem;
+  for (const char* name : {"inside_host_latency", "inside_host_inverse_bandwidth"})
+    problem.parameters.push_back(
+        {name, "", 0.0, factor_of_ten, std::log(1e-4), std::log(1e2), true, form.ranks_inside == 0});
+  problem.parameters.push_back(curve_factor("in_step_factor_across_hosts", measured(true)));
+  return problem;
+}
+
+// Adds what the job's own all-reduces show about the curves.
+void compare_with_steps(AllReduceFit& fit) {
+  const FormFit& one = fit.forms.front();
+  if (one.form.ranks_inside > 0)
+    fit.notes.push_back(
+        "the job's all-reduces ran inside one host, and the log is of links between hosts: they do not correct the "
+        "log; "
+        "up to N = " +
+        std::to_string(one.form.ranks_inside) + " on one host, the links of the job are used");
+  for (const std::size_t index : std::array<std::size_t, 2>{in_step, in_step_across}) {
+    if (fit.points.empty() || index >= one.solution.values.size()) continue;
+    const double factor = one.solution.values[index];
+    if (std::abs(std::log(factor)) > std::log(doubtful_factor))
+      fit.warnings.push_back("the steps' all-reduces took " + number_text(factor) +
+                             " times the time in the log: the log may be from other machines");
+  }
+}
+
 // The curve times three factors: one for its latency, one for its bandwidth, and one for the effect of a training step
 // on both.
 AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves) {
@@ -323,21 +407,10 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
     if (curve.ranks() < 2)
       throw std::invalid_argument("all-reduces of one rank do not show the cost with several ranks");
   std::erase_if(points, [](const CollectivePoint& point) { return point.bench; });  // other links than the curve's
-  const bool nccl = !points.empty() && points.front().machine.backend == "nccl";
   FormFit one;
   one.form.curves = std::make_shared<const std::vector<collective::Curve>>(curves);
-  one.problem = make_problem(one.form, points, nccl);
-  // Scaled to other N, a curve is good to about a tenth; a step's all-reduces run beside compute.
-  for (const std::size_t factor : {alpha, beta, in_step}) {
-    Parameter& parameter = one.problem.parameters[factor];
-    parameter.unit = "";
-    parameter.prior = 0.0;
-    parameter.prior_sd = factor == in_step && !points.empty() ? 0.7 : 0.1;
-    parameter.lower = std::log(0.1);
-    parameter.upper = std::log(20.0);
-    parameter.fixed = false;
-  }
-  one.problem.parameters[turn].fixed = true;  // this is a time per hop, and a curve has no hops
+  one.form.ranks_inside = ranks_inside(one.form, points);
+  one.problem = curve_problem(one.form, points);
   one.solution = solve(one.problem);
   one.weight = 1.0;
   one.beyond_error = one.solution.median_relative_error;
@@ -352,11 +425,8 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
                         bytes_text(std::llround(curve.points().back().bytes)) +
                         "; other N are computed as a ring over the same links");
   }
-  const double factor = one.solution.values[in_step];
-  if (!fit.points.empty() && std::abs(std::log(factor)) > std::log(doubtful_factor))
-    fit.warnings.push_back("the steps' all-reduces took " + number_text(factor) +
-                           " times the time in the log: the log may be from other machines");
   fit.forms.push_back(std::move(one));
+  compare_with_steps(fit);
   return fit;
 }
 

@@ -32,8 +32,8 @@ struct FormFit {
   double weight = 0.0;  // share of the Monte Carlo draws
 
   // Time of one hop of a small message, and of one byte, over a link. 0 if a measured curve does not show it.
-  double hop_s(std::span<const double> values, std::int64_t workers) const;
-  double byte_s(std::span<const double> values, std::int64_t workers) const;
+  double hop_s(std::span<const double> values, const Machine&) const;
+  double byte_s(std::span<const double> values, const Machine&) const;
   // Cost of one all-reduce of a training step, including the factor between a step and bench-comm.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
   // Cost of one all-reduce alone on the link and without compute beside it, in bench-comm or in a training step.

@@ -32,6 +32,12 @@ std::string Form::name() const {
   return base;
 }
 
+bool Form::across_hosts(std::int64_t workers) const { return curves && nearest_curve(*curves, workers).hosts() > 1; }
+
+bool Form::inside_host(const Machine& machine) const {
+  return machine.nodes == 1 && machine.workers <= ranks_inside && across_hosts(machine.workers);
+}
+
 double Form::hop_unit_s(std::int64_t workers) const {
   if (regimes) return regimes->hop_unit(workers);
   return curves ? nearest_curve(*curves, workers).hop_s() : 1.0;

@@ -36,9 +36,16 @@ struct Form {
   bool segmented = false;  // Gloo's segmented ring, else the textbook ring
   HostSharing sharing = HostSharing::none;
   std::shared_ptr<const std::vector<collective::Curve>> curves = nullptr;  // of a measured curve, else null
-  std::shared_ptr<const Regimes> regimes = nullptr;                        // of NCCL's regimes, else null
+  // Of a curve that was measured across hosts, if the job's steps were measured inside one host: the largest N inside
+  // one host. Up to this N, alpha and beta are factors of the job's own links. 0: no such N.
+  std::int64_t ranks_inside = 0;
+  std::shared_ptr<const Regimes> regimes = nullptr;  // of NCCL's regimes, else null
 
   std::string name() const;
+  // Returns true if the curve that is used at this N was measured across hosts.
+  bool across_hosts(std::int64_t workers) const;
+  // Returns true if the ranks of this machine use the job's links inside one host, and the curve is of other links.
+  bool inside_host(const Machine&) const;
   // Units of alpha and beta: 1, or for a curve the time of a small message's hop and of a large message's byte.
   double hop_unit_s(std::int64_t workers) const;
   double byte_unit_s(std::int64_t workers) const;

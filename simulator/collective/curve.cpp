@@ -36,7 +36,8 @@ void make_rising(std::vector<SizeTime>& points) {
 
 }  // namespace
 
-Curve::Curve(std::int64_t ranks, std::span<const SizeTime> measured) : ranks_(ranks) {
+Curve::Curve(std::int64_t ranks, std::span<const SizeTime> measured, std::int64_t hosts)
+    : ranks_(ranks), hosts_(hosts) {
   if (ranks < 1) throw std::invalid_argument("curve: " + std::to_string(ranks) + " ranks, expected 1 or more");
   if (measured.empty()) throw std::invalid_argument("curve: no measured size, expected at least one");
   std::map<double, std::vector<double>> by_size;

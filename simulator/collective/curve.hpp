@@ -21,10 +21,11 @@ struct SizeTime {
 class Curve {
  public:
   // Sizes may come in any order. Several times of one size are replaced by their median. Throws std::invalid_argument
-  // for an empty list, and if a size or a time is not above 0 and finite.
-  Curve(std::int64_t ranks, std::span<const SizeTime> measured);
+  // for an empty list, and if a size or a time is not above 0 and finite. `hosts`: that the ranks were on; 0: unknown.
+  Curve(std::int64_t ranks, std::span<const SizeTime> measured, std::int64_t hosts = 0);
 
   std::int64_t ranks() const { return ranks_; }
+  std::int64_t hosts() const { return hosts_; }
   const std::vector<SizeTime>& points() const { return points_; }
 
   // Returns the time of the smallest size for all sizes below it. Above the largest size, the last regime continues.
@@ -48,7 +49,7 @@ class Curve {
   Regime regime(double bytes) const;
   Regime line_at(double bytes) const;  // through the two sizes around it; needs two sizes
 
-  std::int64_t ranks_;
+  std::int64_t ranks_, hosts_;
   std::vector<SizeTime> points_;  // ascending in both
 };
 

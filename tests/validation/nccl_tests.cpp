@@ -31,7 +31,7 @@ int main() {
                                     {"k80_4ranks_pcie.txt", 4},
                                     {"a100_16ranks_efa.txt", 16},
                                     {"b200_8ranks.txt", 8}}) {
-    const auto log = ddpprof::fit::read_nccl_tests(*data / file);
+    const auto log = ddpprof::fit::read_nccl_tests(*data / file).at(0);
     std::vector<SizeTime> fitted, between;
     for (std::size_t i = 0; i < log.rows.size(); ++i)
       (i % 2 == 0 ? fitted : between).push_back({static_cast<double>(log.rows[i].bytes), log.rows[i].out_of_place_s});

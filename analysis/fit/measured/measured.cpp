@@ -190,7 +190,7 @@ void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& mea
   for (const CommInfo& point : read_comm_points(sql, info.id))
     if (point.iteration % 2 == 0 && point.bytes > 0 && point.duration_ns > 0)
       times.push_back({static_cast<double>(point.bytes), seconds(point.duration_ns)});
-  if (!times.empty()) measured.curves.emplace_back(info.machine.workers, times);
+  if (!times.empty()) measured.curves.emplace_back(info.machine.workers, times, info.machine.nodes);
 }
 
 void add_not_predicted(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {

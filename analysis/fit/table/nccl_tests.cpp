@@ -1,166 +1,243 @@
 #include "analysis/fit/table/nccl_tests.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <fstream>
-#include <optional>
-#include <set>
-#include <string_view>
+#include <iterator>
+#include <map>
+#include <utility>
 
-#include "simulator/stats/summary.hpp"
+#include "analysis/fit/table/nccl_json.hpp"
+#include "analysis/fit/table/nccl_line.hpp"
+#include "analysis/fit/table/nccl_names.hpp"
+#include "analysis/fit/table/nccl_ranks.hpp"
 
 namespace ddpprof::fit {
 namespace {
 
-constexpr std::size_t most_bytes = 16 << 20;
+constexpr std::size_t most_log_bytes = 16 << 20;
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) return words;
-    const std::size_t end = line.find_first_of(" \t\r", begin);
-    words.push_back(line.substr(begin, end - begin));
-    if (end == std::string_view::npos) return words;
-    line.remove_prefix(end);
+bool contains(const std::vector<std::string_view>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// Returns true if the words can be the size, the count and the type of a row that ends there.
+bool is_beginning_of_row(const std::vector<std::string_view>& words) {
+  const auto whole = [](std::string_view word) { return word.find_first_not_of("0123456789") == word.npos; };
+  return !words.empty() && words.size() <= 3 && whole(words[0]) && (words.size() < 2 || whole(words[1]));
+}
+
+// Collects one run, line by line.
+class RunReader {
+ public:
+  // Returns true if a line that begins a heading starts the next run: this one has ranks or column names, or has ended.
+  // Ranks follow each other.
+  bool is_over(bool at_rank) const {
+    return has_columns_ || concluded_ || !run_.rows.empty() || pending_ || incomplete_ > 0 ||
+           (!at_rank && !ranks_.empty());
   }
-}
+  bool concluded() const { return concluded_; }
 
-template <class T>
-std::optional<T> number(std::string_view word) {
-  T value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
-}
+  // `words` are those after the '#'.
+  void add_heading(const std::vector<std::string_view>& words) {
+    if (words.size() > 3 && words[0] == "Collective" && words[1] == "test") {
+      if (run_.collective.empty()) run_.collective = collective_of_program(words[3]);
+      concluded_ = concluded_ || words[2] == "concluded:";
+    } else if (words[0] == "Rank") {
+      add_nccl_rank(words, ranks_);
+    } else if (contains(words, "size") && contains(words, "count") && contains(words, "type")) {
+      drop_pending();
+      has_columns_ = true;
+      columns_ = words.size();
+      counts_wrong_ = contains(words, "#wrong");
+      run_.cpu_times = run_.cpu_times || contains(words, "cputime");
+    } else if (words.size() > 5 && words[0] == "Out" && words[1] == "of") {
+      drop_pending();
+      summarized_ = true;
+      if (words[5] != "0") wrong_ = std::string(words[5].substr(0, 24));
+    } else if (words[0] == "Avg") {
+      drop_pending();
+      concluded_ = true;
+    }
+  }
 
-// Removes a launcher's tag, which ends in a colon and comes first.
-void drop_tag(std::vector<std::string_view>& words) {
-  if (!words.empty() && words.front().ends_with(':') && words.front() != ":") words.erase(words.begin());
-}
+  // Throws NcclTestsError without the name of the file.
+  void add_line(const std::vector<std::string_view>& words) {
+    if (words.empty()) return;
+    begins_row_ = false;
+    if (auto row = nccl_row(words)) {
+      drop_pending();
+      if (row->disagrees)
+        throw NcclTestsError("the time and the bandwidth of " + std::string(words[0].substr(0, 24)) +
+                             " bytes do not agree; expected size, count, type, [operation, root,] time in us, algbw "
+                             "and busbw in GB/s");
+      if (!row->times) {
+        pending_ = std::move(row->start);
+        return;
+      }
+      if (counts_wrong_ && row->count_above_0) ++wrong_rows_;
+      add_row(row->start, *row->times, row->columns);
+    } else if (pending_) {
+      if (const auto times = nccl_row_end(words, pending_->bytes)) {
+        add_row(*pending_, *times, 0);
+        pending_.reset();
+      }
+    } else {
+      begins_row_ = has_columns_ && is_beginning_of_row(words);
+    }
+  }
 
-struct Timing {
-  double time_s, bus_factor;       // as in NcclTestsRow
-  double factor_low, factor_high;  // within the rounding of both bandwidths
+  // `inside`: an earlier run of the log had not ended when this one began.
+  NcclTestsRun finish(bool inside) {
+    drop_pending();
+    if (!concluded_ && !summarized_) drop_cut_row();
+    set_nccl_ranks(ranks_, 1, run_);
+    if (inside) count_copies();
+    set_bus_factors(run_);
+    if (!wrong_.empty())
+      run_.warnings.push_back(wrong_values_warning(wrong_));
+    else if (!summarized_ && wrong_rows_ > 0)
+      run_.warnings.push_back(wrong_values_warning(std::to_string(wrong_rows_) + " sizes"));
+    if (incomplete_ > 0) run_.warnings.push_back(lost_rows());
+    return std::move(run_);
+  }
+
+ private:
+  NcclTestsWarning lost_rows() const {
+    std::string text = incomplete_ == 1
+                           ? "1 row was left out, because it is incomplete"
+                           : std::to_string(incomplete_) + " rows were left out, because they are incomplete";
+    if (incomplete_bytes_ > 0)
+      text += (incomplete_ == 1 ? " (its size is " : " (the size of the last one is ") +
+              std::to_string(incomplete_bytes_) + " bytes)";
+    return {"log_rows_lost", text + ": the log is cut, or another program's output was printed into the row",
+            "give the complete log, without output of NCCL_DEBUG"};
+  }
+
+  void add_row(const NcclRowStart& start, const NcclTestsRow& row, std::size_t columns) {
+    if (run_.rows.empty()) {
+      run_.type = start.type;
+      run_.operation = start.operation;
+      run_.root = start.root.value_or(-1);
+    }
+    run_.rows.push_back(row);
+    if (columns > 0) {
+      most_columns_ = run_.rows.size() == 1 ? columns : std::max(most_columns_, columns);
+      last_columns_ = columns;
+    }
+  }
+
+  void drop_pending() {
+    if (!pending_) return;
+    ++incomplete_;
+    incomplete_bytes_ = pending_->bytes;
+    pending_.reset();
+  }
+
+  // Removes the last row if the log ends in it: it has fewer columns than the others, and no summary follows. The last
+  // figure of such a row may be cut too.
+  void drop_cut_row() {
+    if (begins_row_) ++incomplete_;
+    if (run_.rows.empty() || begins_row_) return;
+    const std::size_t expected = run_.rows.size() > 1 ? most_columns_ : columns_;
+    if (last_columns_ == 0 || last_columns_ >= expected) return;
+    ++incomplete_;
+    incomplete_bytes_ = run_.rows.back().bytes;
+    run_.rows.pop_back();
+  }
+
+  // Programs that print into the same log, each with a heading of its own: each size is there once for each program.
+  void count_copies() {
+    std::map<std::int64_t, std::int64_t> sizes;
+    for (const NcclTestsRow& row : run_.rows) ++sizes[row.bytes];
+    std::int64_t least = run_.rows.empty() ? 1 : static_cast<std::int64_t>(run_.rows.size());
+    for (const auto& [bytes, count] : sizes) least = std::min(least, count);
+    run_.copies = std::max(run_.copies, least);
+  }
+
+  NcclTestsRun run_;
+  std::vector<NcclRank> ranks_;
+  std::optional<NcclRowStart> pending_;  // a row without its times
+  std::string wrong_;                    // of the summary; empty: none
+  bool has_columns_ = false, counts_wrong_ = false, summarized_ = false, concluded_ = false;
+  bool begins_row_ = false;                                        // the last line is the beginning of a row
+  std::size_t columns_ = 0, most_columns_ = 0, last_columns_ = 0;  // of the column names, of the rows
+  std::int64_t incomplete_ = 0, incomplete_bytes_ = 0, wrong_rows_ = 0;
 };
 
-// Reads time [us], algbw and busbw [GB/s] from word `at` on; returns nothing if they do not agree. Bandwidths are
-// printed with two decimals.
-std::optional<Timing> timing(const std::vector<std::string_view>& words, std::size_t at, std::int64_t bytes) {
-  if (at + 3 > words.size()) return std::nullopt;
-  const auto time_us = number<double>(words[at]), algbw = number<double>(words[at + 1]),
-             busbw = number<double>(words[at + 2]);
-  constexpr double a_nanosecond_us = 1e-3, longest_us = 1e12;
-  if (!time_us || !algbw || !busbw || !std::isfinite(*algbw) || !std::isfinite(*busbw)) return std::nullopt;
-  if (!(*time_us >= a_nanosecond_us) || !(*time_us <= longest_us)) return std::nullopt;
-  const double expected = static_cast<double>(bytes) / *time_us * 1e-3;
-  if (std::abs(expected - *algbw) > 0.0051 + 0.02 * expected) return std::nullopt;
-  constexpr double half = 0.005;
-  if (*algbw < 1.0) return Timing{*time_us * 1e-6, 0.0, 0.0, 0.0};
-  return Timing{*time_us * 1e-6, *busbw / *algbw, (*busbw - half) / (*algbw + half), (*busbw + half) / (*algbw - half)};
+// Returns true for the first lines of a heading. A line "Rank …" is one of them if the run already has rows.
+bool begins_run(const std::vector<std::string_view>& words) {
+  if (words[0] == "Collective") return words.size() > 2 && words[2] == "starting:";
+  return words[0] == "nThread" || words[0] == "nccl-tests" || words[0] == "Using" || words[0] == "Rank";
 }
 
-std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, std::int64_t bytes) {
-  // After size, count and type come the operation and the root, if this test prints them.
-  std::size_t at = 3;
-  if (at < words.size() && !number<double>(words[at])) ++at;
-  NcclTestsRow row;
-  row.bytes = bytes;
-  for (const std::size_t first : {at, at + 1}) {
-    const auto out_of_place = timing(words, first, bytes);
-    if (!out_of_place) continue;
-    row.out_of_place_s = out_of_place->time_s;
-    row.bus_factor = out_of_place->bus_factor;
-    row.bus_factor_low = out_of_place->factor_low;
-    row.bus_factor_high = out_of_place->factor_high;
-    // The count of wrong values comes between, if it was checked.
-    for (const std::size_t second : {first + 4, first + 3}) {
-      if (const auto in_place = timing(words, second, bytes)) {
-        row.in_place_s = in_place->time_s;
-        break;
-      }
+std::vector<NcclTestsRun> runs_of(const std::string& text, const std::string& path) {
+  std::vector<NcclTestsRun> runs;
+  RunReader reader;
+  bool inside = false;
+  const auto finish = [&] {
+    const bool interrupted = !reader.concluded();
+    if (NcclTestsRun run = reader.finish(inside); !run.rows.empty()) runs.push_back(std::move(run));
+    inside = interrupted;
+    reader = {};
+  };
+  std::size_t number_of_line = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    ++number_of_line;
+    const std::string content = nccl_content(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+    if (content.starts_with('#')) {
+      const std::vector<std::string_view> words = words_of(std::string_view(content).substr(1));
+      if (words.empty()) continue;
+      if (begins_run(words) && reader.is_over(words[0] == "Rank")) finish();
+      reader.add_heading(words);
+      continue;
     }
-    return row;
+    try {
+      reader.add_line(words_of(content));
+    } catch (const NcclTestsError& error) {
+      throw NcclTestsError(path + ":" + std::to_string(number_of_line) + ": " + error.what());
+    }
   }
-  return std::nullopt;
+  finish();
+  return runs;
 }
 
 }  // namespace
 
-NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
+std::vector<NcclTestsRun> read_nccl_tests(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw NcclTestsError(path.string() + ": cannot be read; expected the output of nccl-tests");
-  NcclTestsLog log;
-  std::set<std::int64_t> ranks;
-  std::set<std::string, std::less<>> hosts;
-  std::string line;
-  std::size_t number_of_line = 0, read = 0;
-  std::vector<double> bus_factors;
-  while (std::getline(file, line)) {
-    ++number_of_line;
-    read += line.size() + 1;
-    if (read > most_bytes)
-      throw NcclTestsError(path.string() + ": is larger than 16 MiB; expected the output of nccl-tests");
-    auto words = words_of(line);
-    drop_tag(words);
-    if (words.empty()) continue;
-    if (words.front() == "#") {
-      // "# Rank 3 Group 0 Pid 4711 on node-1 device 3 …"
-      if (words.size() < 3 || words[1] != "Rank") continue;
-      if (const auto rank = number<std::int64_t>(words[2])) ranks.insert(*rank);
-      for (std::size_t i = 3; i + 1 < words.size(); ++i)
-        if (words[i] == "on") hosts.emplace(words[i + 1]);
-      continue;
+  std::string text(most_log_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > most_log_bytes)
+    throw NcclTestsError(path.string() + ": is larger than 16 MiB; expected the output of nccl-tests");
+  std::vector<NcclTestsRun> runs;
+  if (looks_like_nccl_json(text)) {
+    try {
+      runs.push_back(read_nccl_json(text));
+    } catch (const NcclTestsError& error) {
+      throw NcclTestsError(path.string() + ": " + error.what());
     }
-    if (words.size() < 6) continue;
-    const auto bytes = number<std::int64_t>(words[0]), count = number<std::int64_t>(words[1]);
-    if (!bytes || !count || *bytes <= 0 || *count < 0 || number<double>(words[2])) continue;
-    const auto row = row_of(words, *bytes);
-    if (!row)
-      throw NcclTestsError(path.string() + ":" + std::to_string(number_of_line) + ": the time and the bandwidth of " +
-                           std::string(words[0].substr(0, 24)) +
-                           " bytes do not agree; expected size, count, type, [operation, root,] time in us, algbw "
-                           "and busbw in GB/s");
-    if (log.type.empty()) {
-      log.type = std::string(words[2].substr(0, 24));
-      if (!number<double>(words[3])) log.operation = std::string(words[3].substr(0, 24));
-    }
-    if (row->bus_factor > 0.0) {
-      bus_factors.push_back(row->bus_factor);
-      log.bus_factor_low = std::max(log.bus_factor_low, row->bus_factor_low);
-      log.bus_factor_high =
-          log.bus_factor_high > 0.0 ? std::min(log.bus_factor_high, row->bus_factor_high) : row->bus_factor_high;
-    }
-    log.rows.push_back(*row);
+  } else {
+    runs = runs_of(text, path.string());
   }
-  if (log.rows.empty())
+  if (std::ranges::all_of(runs, [](const NcclTestsRun& run) { return run.rows.empty(); }))
     throw NcclTestsError(path.string() +
                          ": contains no line with a message size; expected lines as all_reduce_perf prints them");
-  if (!bus_factors.empty()) log.bus_factor = stats::median(bus_factors);
-  log.ranks = static_cast<std::int64_t>(ranks.size());
-  log.hosts = static_cast<std::int64_t>(hosts.size());
-  return log;
+  return runs;
 }
 
-std::optional<std::int64_t> ranks_of(const NcclTestsLog& log) {
-  if (log.ranks > 0) return log.ranks;
+std::optional<std::int64_t> ranks_of(const NcclTestsRun& run) {
+  if (run.ranks > 0) return run.ranks;
   // 2 (N-1)/N = f gives N = 2 / (2 - f). N is known if exactly one whole number lies between the ends.
-  if (!(log.bus_factor_low > 0.0) || !(log.bus_factor_low <= log.bus_factor_high) || !(log.bus_factor_high < 2.0))
+  if (!(run.bus_factor_low > 0.0) || !(run.bus_factor_low <= run.bus_factor_high) || !(run.bus_factor_high < 2.0))
     return std::nullopt;
-  const double low = std::ceil(2.0 / (2.0 - log.bus_factor_low)), high = std::floor(2.0 / (2.0 - log.bus_factor_high));
+  const double low = std::ceil(2.0 / (2.0 - run.bus_factor_low)), high = std::floor(2.0 / (2.0 - run.bus_factor_high));
   if (low != high || low < 3.0) return std::nullopt;  // busbw = algbw is also what a reduce of any number prints
   return static_cast<std::int64_t>(low);
-}
-
-std::optional<Refusal> all_reduce_refusal(const NcclTestsLog& log, std::int64_t ranks) {
-  if (log.operation == "none") return Refusal{"these are not all-reduces: the log's operation is \"none\""};
-  // The other tests of nccl-tests have a lower bus bandwidth.
-  const double ring = 2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
-  if (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03)
-    return Refusal{"these are not all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks)};
-  return std::nullopt;
 }
 
 }  // namespace ddpprof::fit

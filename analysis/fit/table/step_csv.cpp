@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace ddpprof::fit {
 namespace {
@@ -34,6 +35,7 @@ class Reader {
   explicit Reader(const std::filesystem::path& path) : path_(path) {}
 
   std::vector<StepRow> read(std::string_view text) {
+    check_separator(text);
     csv_parser parser;
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0) throw CsvError("csv: out of memory");
     const auto on_cell = [](void* cell, std::size_t length, void* self) {
@@ -88,6 +90,20 @@ class Reader {
     for (const std::string_view name : required)
       if (!columns_.contains(name))
         throw CsvError(where() + "there is no column '" + std::string(name) + "'; expected " + names());
+  }
+
+  // Throws CsvError if another character than a comma separates the names of the columns. A first line "sep=;", as
+  // Excel writes it, names the separator.
+  void check_separator(std::string_view text) const {
+    constexpr std::array<std::pair<char, std::string_view>, 4> others = {
+        {{';', "semicolons"}, {'\t', "tabs"}, {'|', "vertical bars"}, {' ', "blanks"}}};
+    const std::string_view names = text.substr(0, text.find_first_of("\r\n"));
+    if (names.find(',') != std::string_view::npos) return;
+    const bool named = names.find("workers") != std::string_view::npos;
+    for (const auto& [separator, name] : others)
+      if ((named || separator != ' ') && std::ranges::count(names, separator) >= (names.starts_with("sep=") ? 1 : 3))
+        throw CsvError(where() + "the columns are separated by " + std::string(name) +
+                       "; expected commas between columns, and a point in numbers (0.35)");
   }
 
   template <class T>
@@ -165,7 +181,8 @@ bool looks_like_csv(const std::filesystem::path& path) {
   const std::string_view text(begin.data(), static_cast<std::size_t>(file.gcount()));
   if (text.starts_with("SQLite format 3")) return false;
   return path.extension() == ".csv" ||
-         (text.find('\0') == std::string_view::npos && text.find(',') != std::string_view::npos);
+         (text.find('\0') == std::string_view::npos &&
+          (text.find(',') != std::string_view::npos || text.substr(0, text.find('\n')).find("workers") != text.npos));
 }
 
 }  // namespace ddpprof::fit

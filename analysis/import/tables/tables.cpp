@@ -30,11 +30,11 @@ std::int64_t only_shard(store::Database& database, std::int64_t measurement, con
   return store::Inserter<store::ShardRow>(database).insert(shard);
 }
 
-void note(store::Database& database, std::int64_t measurement, const char* code, const std::string& message,
-          const std::string& advice) {
+void note(store::Database& database, std::int64_t measurement, const char* severity, const char* code,
+          const std::string& message, const std::string& advice) {
   store::DiagnosticRow row;
   row.measurement_id = measurement;
-  row.severity = "info";
+  row.severity = severity;
   row.code = code;
   row.message = message;
   row.advice = advice;
@@ -96,7 +96,7 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
         const std::int64_t id = measurements.insert(measurement);
         training.shard_id = only_shard(database, id, "table of step times");
         if (trainings.size() == 1)
-          note(database, id, "step_times_only",
+          note(database, id, "info", "step_times_only",
                "a table of step times: compute, communication and their overlap are unknown",
                "import a trace of the job (ddpprof import) for a breakdown of the time");
       }
@@ -117,68 +117,81 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
   }
 }
 
-std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog& log, const std::filesystem::path& file,
+namespace {
+
+void note_warnings(store::Database& database, std::int64_t measurement,
+                   const std::vector<fit::NcclTestsWarning>& warnings) {
+  for (const fit::NcclTestsWarning& warning : warnings)
+    note(database, measurement, "warning", warning.code.c_str(), warning.message, warning.advice);
+}
+
+store::MeasurementRow sweep_of(const fit::AllReduceRun& one, const std::string& file, const LogPlace& place) {
+  store::MeasurementRow sweep;
+  sweep.kind = "bench-comm";
+  sweep.strategy = "none";
+  sweep.world_size = one.ranks;
+  sweep.backend = "nccl";
+  sweep.device = "cuda";
+  sweep.nodes = one.run.hosts > 0 ? one.run.hosts : place.nodes.value_or(1);
+  if (sweep.nodes > one.ranks)
+    throw LogError(file + ": " + std::to_string(one.ranks) + " ranks cannot be on " + std::to_string(sweep.nodes) +
+                   " hosts; correct --nodes");
+  sweep.cores = (one.ranks + sweep.nodes - 1) / sweep.nodes;
+  sweep.options = nlohmann::json{{"source", "nccl-tests"},
+                                 {"type", store::to_valid_utf8(one.run.type)},
+                                 {"operation", store::to_valid_utf8(one.run.operation)}}
+                      .dump();
+  return sweep;
+}
+
+void insert_times(store::Database& database, std::int64_t shard, const std::vector<fit::NcclTestsRow>& rows) {
+  store::Inserter<store::CommPointRow> points(database);
+  std::map<std::int64_t, std::int64_t> seen;  // lines so far, by size
+  for (const fit::NcclTestsRow& row : rows) {
+    store::CommPointRow point;
+    point.shard_id = shard;
+    point.bytes = row.bytes;
+    point.iteration = 2 * seen[row.bytes]++;
+    point.duration_ns = nanoseconds(row.out_of_place_s);
+    points.insert(point);
+    if (!(row.in_place_s > 0.0)) continue;
+    ++point.iteration;
+    point.duration_ns = nanoseconds(row.in_place_s);
+    points.insert(point);
+  }
+}
+
+// Returns the id of the measurement.
+std::int64_t insert_sweep(store::Database& database, const fit::AllReduceRun& one, const std::string& file,
+                          const LogPlace& place) {
+  const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep_of(one, file, place));
+  insert_times(database, only_shard(database, id, "nccl-tests"), one.run.rows);
+  if (one.run.hosts > 0 && place.nodes && *place.nodes != one.run.hosts)
+    note(database, id, "info", "log_hosts",
+         "the log names " + std::to_string(one.run.hosts) + " hosts, which are used, but --nodes is " +
+             std::to_string(*place.nodes),
+         "give a log of the hosts that the job ran on");
+  if (one.derived)
+    note(database, id, "info", "log_ranks_derived",
+         "the log does not name its ranks: " + std::to_string(one.ranks) +
+             ", because busbw is 2 (N-1)/N times algbw only for this number",
+         "give --log-ranks if this is wrong");
+  note_warnings(database, id, one.run.warnings);
+  return id;
+}
+
+}  // namespace
+
+std::int64_t import_nccl_log(store::Database& database, const fit::AllReduceLog& log, const std::filesystem::path& file,
                              const LogPlace& place) {
-  const std::optional<std::int64_t> ranks = log.ranks > 0 ? fit::ranks_of(log)
-                                            : place.ranks ? place.ranks
-                                                          : fit::ranks_of(log);
-  if (log.ranks > 0 && place.ranks && *place.ranks != log.ranks)
-    throw LogError(file.string() + ": its lines name " + std::to_string(log.ranks) + " ranks, but --log-ranks is " +
-                   std::to_string(*place.ranks) + "; leave --log-ranks out");
-  if (!ranks)
-    throw LogError(file.string() +
-                   ": the number of ranks is unknown (the lines \"Rank … on HOST\" are missing, and the bandwidths do "
-                   "not determine it); give --log-ranks");
-  if (*ranks < 2)
-    throw LogError(file.string() +
-                   ": all-reduces of one rank cannot predict several ranks; give a log of at least 2 ranks");
-  if (const auto refused = fit::all_reduce_refusal(log, *ranks))
-    throw LogError(file.string() + ": " + refused->reason + "; give the output of all_reduce_perf");
   try {
     store::BulkLoad load(database);
-    store::MeasurementRow sweep;
-    sweep.kind = "bench-comm";
-    sweep.strategy = "none";
-    sweep.world_size = *ranks;
-    sweep.backend = "nccl";
-    sweep.device = "cuda";
-    sweep.nodes = log.hosts > 0 ? log.hosts : place.nodes.value_or(1);
-    if (sweep.nodes > *ranks)
-      throw LogError(file.string() + ": " + std::to_string(*ranks) + " ranks cannot be on " +
-                     std::to_string(sweep.nodes) + " hosts; correct --nodes");
-    sweep.cores = (*ranks + sweep.nodes - 1) / sweep.nodes;
-    sweep.options = nlohmann::json{{"source", "nccl-tests"},
-                                   {"type", store::to_valid_utf8(log.type)},
-                                   {"operation", store::to_valid_utf8(log.operation)}}
-                        .dump();
-    const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep);
-    const std::int64_t shard = only_shard(database, id, "nccl-tests");
-    store::Inserter<store::CommPointRow> points(database);
-    std::map<std::int64_t, std::int64_t> seen;  // lines so far, by size
-    for (const fit::NcclTestsRow& row : log.rows) {
-      store::CommPointRow point;
-      point.shard_id = shard;
-      point.bytes = row.bytes;
-      point.iteration = 2 * seen[row.bytes]++;
-      point.duration_ns = nanoseconds(row.out_of_place_s);
-      points.insert(point);
-      if (!(row.in_place_s > 0.0)) continue;
-      ++point.iteration;
-      point.duration_ns = nanoseconds(row.in_place_s);
-      points.insert(point);
+    for (const fit::AllReduceRun& one : log.runs) {
+      const std::int64_t id = insert_sweep(database, one, file.string(), place);
+      if (&one == &log.runs.front()) note_warnings(database, id, log.warnings);
     }
-    if (log.hosts > 0 && place.nodes && *place.nodes != log.hosts)
-      note(database, id, "log_hosts",
-           "the log names " + std::to_string(log.hosts) + " hosts, which are used, but --nodes is " +
-               std::to_string(*place.nodes),
-           "give a log of the hosts that the job ran on");
-    if (log.ranks == 0 && !place.ranks)
-      note(database, id, "log_ranks_derived",
-           "the log does not name its ranks: " + std::to_string(*ranks) +
-               ", because busbw is 2 (N-1)/N times algbw only for this number",
-           "give --log-ranks if this is wrong");
     load.commit();
-    return *ranks;
+    return static_cast<std::int64_t>(log.runs.size());
   } catch (const SQLite::Exception& failure) {
     throw store::translate(failure, database.path());
   }

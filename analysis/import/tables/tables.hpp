@@ -1,9 +1,9 @@
 // Imports tables into a trace database: step times from a CSV file, and all-reduces from the output of nccl-tests.
 //
 // A table of steps becomes one training for each placement (workers, nodes, devices of a node, batch, micro-batches).
-// Its measured steps are the table's rows; fit::stored_steps returns the rows in their order. A log becomes a sweep of
-// collectives: even iterations are out of place, odd iterations in place. Predictions use its times instead of fitted
-// links.
+// Its measured steps are the table's rows; fit::stored_steps returns the rows in their order. Each run of a log becomes
+// a sweep of collectives: even iterations are out of place, odd iterations in place. Predictions use its times instead
+// of fitted links.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/table/all_reduce_log.hpp"
 #include "analysis/fit/table/step_table.hpp"
 #include "tracer/store/database.hpp"
 
@@ -29,20 +29,19 @@ class TableError : public std::runtime_error {
 // TableError if a step is shorter than a microsecond, store::DatabaseError.
 std::int64_t import_step_table(store::Database&, const std::vector<fit::StepRow>& rows, const std::string& model);
 
-// Thrown if a log is incomplete. The message is "FILE: what is missing; what to give".
+// Thrown if a log contradicts an option. The message is "FILE: what is wrong; what to do".
 class LogError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 struct LogPlace {
-  std::optional<std::int64_t> ranks;  // needed if the log has no "Rank" lines and its bandwidths do not determine them
-  std::optional<std::int64_t> nodes;  // needed if the log has none; default 1
+  std::optional<std::int64_t> nodes;  // used if the log does not name its hosts; default 1
 };
 
-// Returns the number of ranks. Throws LogError if it cannot be determined, or if the log does not hold all-reduces of
-// at least 2 ranks; store::DatabaseError.
-std::int64_t import_nccl_log(store::Database&, const fit::NcclTestsLog&, const std::filesystem::path& file,
+// Imports each run as a sweep. Warnings become diagnostics. Returns the number of sweeps. Throws LogError if a sweep
+// has fewer ranks than --nodes; store::DatabaseError.
+std::int64_t import_nccl_log(store::Database&, const fit::AllReduceLog&, const std::filesystem::path& file,
                              const LogPlace&);
 
 }  // namespace ddpprof::import

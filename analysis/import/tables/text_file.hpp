@@ -7,11 +7,11 @@ namespace ddpprof::import {
 
 enum class TextKind {
   step_table,  // comma-separated; the first line names columns
-  nccl_log,    // output of all_reduce_perf, with or without a launcher's tags
+  nccl_log,    // output of nccl-tests, with or without a launcher's tags, or its JSON file
   neither,
 };
 
-// Reads the first 64 KiB. Returns `neither` if the file cannot be read.
+// Reads the first MiB. Returns `neither` if the file cannot be read.
 TextKind text_kind(const std::filesystem::path&);
 
 }  // namespace ddpprof::import

@@ -33,7 +33,7 @@ std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
 // explain.
 double slower_broadcast_s(const StepCase& at, const StepParameters& parameters) {
   if (!at.change.latency.changes()) return 0.0;
-  const double hop_s = parameters.form->hop_s(parameters.link, at.machine.workers);
+  const double hop_s = parameters.form->hop_s(parameters.link, at.machine);
   const double hops = std::ceil(std::log2(static_cast<double>(at.machine.workers)));
   return std::min(at.buffers_s, hops * hop_s) * (at.change.latency.ratio(hop_s) - 1.0);
 }

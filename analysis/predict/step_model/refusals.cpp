@@ -60,11 +60,12 @@ std::optional<Refusal> change_refusal_at(const MeasuredJob& job, std::int64_t wo
   if (job.is_ddp()) {
     const FormFit& picked = job.models().all_reduce.picked();
     const std::vector<double>& values = picked.solution.values;
-    if (change.latency.value && !(picked.hop_s(values, workers) > 0.0))
+    const Machine machine = job.machine_for(workers);
+    if (change.latency.value && !(picked.hop_s(values, machine) > 0.0))
       return Refusal{
           "cannot derive a latency from this log: its message sizes do not separate it from bandwidth. Give a factor, "
           "for example latency=0.5x"};
-    if (change.bandwidth.value && !(picked.byte_s(values, workers) > 0.0))
+    if (change.bandwidth.value && !(picked.byte_s(values, machine) > 0.0))
       return Refusal{
           "cannot derive a bandwidth from this log: its message sizes do not separate it from latency. Give a factor, "
           "for example bandwidth=2x"};

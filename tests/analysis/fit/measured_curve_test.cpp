@@ -23,13 +23,13 @@ Truth cluster() {
 }
 
 // Times of a plain ring, 1 KiB to 64 MiB.
-collective::Curve curve_of(const Truth& truth, std::int64_t ranks, double smallest = 1 << 10) {
+collective::Curve curve_of(const Truth& truth, std::int64_t ranks, double smallest = 1 << 10, std::int64_t hosts = 0) {
   std::vector<collective::SizeTime> times;
   for (double bytes = smallest; bytes <= 64 << 20; bytes *= 2.0) {
     const auto n = static_cast<double>(ranks);
     times.push_back({bytes, 2.0 * (n - 1.0) * (truth.alpha_s + bytes / n * truth.beta_s_per_byte)});
   }
-  return {ranks, times};
+  return {ranks, times, hosts};
 }
 
 PredictOptions options_with(std::vector<collective::Curve> curves) {
@@ -173,11 +173,69 @@ TEST(MeasuredCurve, AStepsOwnAllReducesCorrectTheLog) {
   log.alpha_s /= 2.0;
   log.beta_s_per_byte /= 2.0;  // beside compute everything takes twice as long
   const auto models = std::make_shared<const Models>(fit_models(database.get(), {curve_of(log, 16)}));
-  EXPECT_NEAR(
-      models->all_reduce.picked().byte_s(models->all_reduce.picked().solution.values, 64) / truth.beta_s_per_byte, 1.0,
-      0.05);
+  Machine machine;
+  machine.workers = 64;
+  const FormFit& picked = models->all_reduce.picked();
+  EXPECT_NEAR(picked.byte_s(picked.solution.values, machine) / truth.beta_s_per_byte, 1.0, 0.05);
   EXPECT_THAT(models->all_reduce.warnings, testing::ElementsAre(testing::HasSubstr("other machines")));
   const PredictResult result = predict_all(database.get(), options_with({curve_of(log, 16)}));
+  EXPECT_NEAR(result.predictions[3].step_s / synthetic::true_step_s(truth, 64), 1.0, 0.03);
+}
+
+// Steps of up to 4 ranks were measured inside one host with fast links. Their all-reduces are 10 to 40 times as fast as
+// those of the log of 8 hosts, and this says nothing of the links between hosts.
+TEST(MeasuredCurve, StepsInsideOneHostDoNotCorrectALogAcrossHosts) {
+  const Truth across = cluster();
+  Truth inside = across;
+  inside.alpha_s = 5e-6;
+  inside.beta_s_per_byte = 0.1e-9;
+  TemporaryDatabase database("curve-inside");
+  synthetic::add_ddp(database.get(), inside, {1, 2, 4}, 1);
+  const PredictResult result = predict_all(database.get(), options_with({curve_of(across, 16, 1 << 10, 8)}));
+  ASSERT_EQ(result.predictions.size(), 4U);
+  EXPECT_NEAR(result.predictions[0].step_s / synthetic::true_step_s(inside, 2), 1.0, 0.02) << "measured";
+  for (std::size_t i = 1; i < 4; ++i) {
+    const Prediction& row = result.predictions[i];
+    const double expected_s = synthetic::true_step_s(across, row.world_size);
+    EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.03) << row.world_size;
+    EXPECT_LE(row.step_low_s, expected_s) << row.world_size;
+    EXPECT_GE(row.step_high_s, expected_s) << row.world_size;
+  }
+  EXPECT_THAT(result.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("inside one host"))));
+  EXPECT_THAT(result.notes,
+              testing::Not(testing::Contains(testing::Field(&Note::message, testing::HasSubstr("other machines")))));
+}
+
+// A log of one host and a log across hosts: the steps inside the host correct the first one only.
+TEST(MeasuredCurve, EachLogIsCorrectedByStepsOnItsOwnLinks) {
+  const Truth across = cluster();
+  Truth inside = across, log_inside = across;
+  inside.beta_s_per_byte = 1e-9;
+  inside.alpha_s = 20e-6;
+  log_inside.beta_s_per_byte = 0.5e-9;  // beside compute everything takes twice as long
+  log_inside.alpha_s = 10e-6;
+  TemporaryDatabase database("curve-two-places");
+  synthetic::add_ddp(database.get(), inside, {1, 2}, 1);
+  PredictOptions options = options_with({curve_of(log_inside, 4, 1 << 10, 1), curve_of(across, 64, 1 << 10, 8)});
+  options.workers = {4, 64};
+  const PredictResult result = predict_all(database.get(), options);
+  ASSERT_EQ(result.predictions.size(), 2U);
+  EXPECT_NEAR(result.predictions[0].step_s / synthetic::true_step_s(inside, 4), 1.0, 0.03);
+  EXPECT_NEAR(result.predictions[1].step_s / synthetic::true_step_s(across, 64), 1.0, 0.03);
+}
+
+// Steps across hosts correct a log across hosts, as before.
+TEST(MeasuredCurve, StepsAcrossHostsCorrectALogAcrossHosts) {
+  Truth truth = cluster();
+  truth.own_hosts = true;
+  Truth log = truth;
+  log.alpha_s /= 2.0;
+  log.beta_s_per_byte /= 2.0;
+  TemporaryDatabase database("curve-across");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  PredictOptions options = options_with({curve_of(log, 16, 1 << 10, 16)});
+  options.gpus_per_node = 1;
+  const PredictResult result = predict_all(database.get(), options);
   EXPECT_NEAR(result.predictions[3].step_s / synthetic::true_step_s(truth, 64), 1.0, 0.03);
 }
 

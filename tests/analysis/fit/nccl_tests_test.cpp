@@ -14,10 +14,11 @@ using testing::HasSubstr;
 
 class NcclTests : public testing::Test {
  protected:
-  NcclTestsLog read(const std::string& text) {
+  std::vector<NcclTestsRun> read_all(const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
     return read_nccl_tests(path_);
   }
+  NcclTestsRun read(const std::string& text) { return read_all(text).at(0); }
   std::string refusal(const std::string& text) {
     try {
       read(text);
@@ -32,7 +33,7 @@ class NcclTests : public testing::Test {
 };
 
 TEST_F(NcclTests, BothTimesWithOperationRootAndWrongValues) {
-  const NcclTestsLog log = read(
+  const NcclTestsRun log = read(
       "# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor)\n"
       "#  Rank  0 Group  0 Pid  101 on     node-a device  0 [0x10] NVIDIA A100\n"
       "#  Rank  1 Group  0 Pid  102 on     node-b device  0 [0x10] NVIDIA A100\n"
@@ -57,21 +58,21 @@ TEST_F(NcclTests, BothTimesWithOperationRootAndWrongValues) {
 }
 
 TEST_F(NcclTests, WithoutRootWithoutInPlaceAndUnderLaunchers) {
-  const NcclTestsLog old = read(
+  const NcclTestsRun old = read(
       "    33554432       8388608     float     sum    19902    1.69    2.53  2e-07    19898    1.69    2.53  2e-07\n");
   EXPECT_DOUBLE_EQ(old.rows.at(0).out_of_place_s, 19902e-6);
   EXPECT_DOUBLE_EQ(old.rows.at(0).in_place_s, 19898e-6);
-  const NcclTestsLog half = read("     8388608       2097152     float     sum      -1    80.32  104.44  182.77\r\n");
+  const NcclTestsRun half = read("     8388608       2097152     float     sum      -1    80.32  104.44  182.77\r\n");
   EXPECT_DOUBLE_EQ(half.rows.at(0).out_of_place_s, 80.32e-6);
   EXPECT_EQ(half.rows.at(0).in_place_s, 0.0);
   for (const char* tag : {"0: ", "[1,0]<stdout>: ", "node-1: "}) {
-    const NcclTestsLog tagged = read(std::string(tag) + "# Rank 0 Group 0 Pid 1 on a device 0\n" + tag +
+    const NcclTestsRun tagged = read(std::string(tag) + "# Rank 0 Group 0 Pid 1 on a device 0\n" + tag +
                                      " 1048576  262144  float  sum  -1  309.4  3.39  6.35  0  307.3  3.41  6.40  0\n");
     EXPECT_EQ(tagged.rows.at(0).bytes, 1048576) << tag;
     EXPECT_EQ(tagged.ranks, 1) << tag;
   }
   // A broadcast from rank 3: the root must not be read as a time.
-  const NcclTestsLog broadcast = read(" 1048576  262144  float  none  3  309.4  3.39  3.39  0  307.3  3.41  3.41  0\n");
+  const NcclTestsRun broadcast = read(" 1048576  262144  float  none  3  309.4  3.39  3.39  0  307.3  3.41  3.41  0\n");
   EXPECT_DOUBLE_EQ(broadcast.rows.at(0).out_of_place_s, 309.4e-6);
   EXPECT_EQ(broadcast.operation, "none");
   EXPECT_DOUBLE_EQ(broadcast.bus_factor, 1.0);

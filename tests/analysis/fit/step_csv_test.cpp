@@ -91,6 +91,20 @@ TEST_F(StepCsv, EveryErrorNamesItsLine) {
   }
 }
 
+TEST_F(StepCsv, AnotherSeparatorIsNamed) {
+  const std::pair<const char*, const char*> tables[] = {
+      {"workers;nodes;batch_per_worker;step_time_s\n1;1;8;0,35\n", "semicolons"},
+      {"\"workers\";\"nodes\";\"batch_per_worker\";\"step_time_s\"\r\n", "semicolons"},
+      {"\xef\xbb\xbfWorkers;Nodes;Batch;Time\n", "semicolons"},
+      {"sep=;\nworkers;nodes;batch_per_worker;step_time_s\n", "semicolons"},
+      {"workers\tnodes\tbatch_per_worker\tstep_time_s\n1\t1\t8\t0.35\n", "tabs"},
+      {"workers|nodes|batch_per_worker|step_time_s\n", "vertical bars"},
+      {"workers nodes batch_per_worker step_time_s\n", "blanks"}};
+  for (const auto& [text, name] : tables)
+    EXPECT_THAT(refusal(text), HasSubstr(std::string(":1: the columns are separated by ") + name)) << text;
+  EXPECT_THAT(refusal("a;b\n"), HasSubstr("unknown column 'a;b'"));
+}
+
 TEST_F(StepCsv, IsDistinguishedFromADatabase) {
   EXPECT_TRUE(looks_like_csv(write("workers,nodes\n")));
   EXPECT_FALSE(looks_like_csv(write(std::string("SQLite format 3\0,,,", 19))));

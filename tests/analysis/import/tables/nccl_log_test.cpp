@@ -37,15 +37,20 @@ std::string lines(std::int64_t ranks, double busbw, double factor = 0.0) {
 
 class NcclLog : public test::TableFolder {
  protected:
-  fit::NcclTestsLog read(const std::string& text) const { return fit::read_nccl_tests(write("log.txt", text)); }
-  std::int64_t import_log(store::Database& database, const std::string& text, const LogPlace& place = {}) const {
-    return import_nccl_log(database, read(text), "log.txt", place);
+  fit::NcclTestsRun read(const std::string& text) const { return fit::read_nccl_tests(write("log.txt", text)).at(0); }
+  // Returns the number of ranks of the first sweep.
+  std::int64_t import_log(store::Database& database, const std::string& text, std::optional<std::int64_t> ranks = {},
+                          const LogPlace& place = {}) const {
+    const fit::AllReduceLog log = fit::read_all_reduces(write("log.txt", text), ranks);
+    import_nccl_log(database, log, "log.txt", place);
+    return log.runs.at(0).ranks;
   }
-  std::string refusal(const std::string& text, const LogPlace& place = {}) const {
+  std::string refusal(const std::string& text, std::optional<std::int64_t> ranks = {},
+                      const LogPlace& place = {}) const {
     store::Database database = make_database();
     try {
-      import_log(database, text, place);
-    } catch (const LogError& error) {
+      import_log(database, text, ranks, place);
+    } catch (const std::runtime_error& error) {
       SQLite::Statement rows(database.sql(), "SELECT count(*) FROM measurement");
       rows.executeStep();
       EXPECT_EQ(rows.getColumn(0).getInt(), 0) << "part of a log is in the database";
@@ -94,19 +99,19 @@ TEST_F(NcclLog, ASizeThatWasTimedTwiceIsThereTwice) {
 
 TEST_F(NcclLog, WhatIsMissingIsAskedFor) {
   EXPECT_THAT(refusal(lines(2, 10.0)), HasSubstr("the number of ranks is unknown"));
-  EXPECT_EQ(refusal(lines(2, 10.0), {2, {}}), "");
+  EXPECT_EQ(refusal(lines(2, 10.0), 2), "");
 }
 
 TEST_F(NcclLog, WhatIsNoAllReduceIsRefused) {
-  EXPECT_THAT(refusal(lines(8, 10.0, 7.0 / 8.0), {8, {}}), HasSubstr("busbw is not 2 (N-1)/N times algbw"));
+  EXPECT_THAT(refusal(lines(8, 10.0, 7.0 / 8.0), 8), HasSubstr("busbw is not 2 (N-1)/N times algbw"));
   EXPECT_THAT(refusal("# Rank 0 Group 0 Pid 1 on a device 0\n" + lines(8, 10.0)), HasSubstr("of one rank"));
-  EXPECT_THAT(refusal(lines(4, 10.0), {{}, 5}), HasSubstr("4 ranks cannot be on 5 hosts"));
+  EXPECT_THAT(refusal(lines(4, 10.0), {}, {5}), HasSubstr("4 ranks cannot be on 5 hosts"));
 }
 
 TEST_F(NcclLog, WhatContradictsTheLogIsSaid) {
-  EXPECT_THAT(refusal(ranks_of_two + lines(2, 10.0), {8, {}}), HasSubstr("name 2 ranks, but --log-ranks is 8"));
+  EXPECT_THAT(refusal(ranks_of_two + lines(2, 10.0), 8), HasSubstr("name 2 ranks, but --log-ranks is 8"));
   store::Database database = make_database();
-  import_log(database, ranks_of_two + lines(2, 10.0), {2, 4});
+  import_log(database, ranks_of_two + lines(2, 10.0), 2, {4});
   SQLite::Statement query(database.sql(), "SELECT message FROM diagnostic WHERE code = 'log_hosts'");
   ASSERT_TRUE(query.executeStep());
   EXPECT_THAT(query.getColumn(0).getString(), HasSubstr("names 2 hosts"));

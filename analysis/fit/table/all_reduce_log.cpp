@@ -1,0 +1,111 @@
+#include "analysis/fit/table/all_reduce_log.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr const char* give_all_reduces = "give the output of all_reduce_perf";
+constexpr const char* others_are_used = "the other runs are used";
+constexpr const char* build_with_mpi =
+    "build nccl-tests with MPI=1, and start it with mpirun or srun, so that its programs form one communicator";
+
+std::string name_of_run(const NcclTestsRun& run, std::size_t number) {
+  return "run " + std::to_string(number) + (run.collective.empty() ? "" : " (" + run.collective + "_perf)");
+}
+
+// Adds a warning if runs of one host each have the same ranks on different hosts.
+void warn_of_single_hosts(AllReduceLog& log) {
+  std::set<std::string> hosts;
+  const auto alone = [&](const AllReduceRun& one) {
+    return one.run.hosts == 1 && one.ranks == log.runs.front().ranks && hosts.insert(one.run.host_names[0]).second;
+  };
+  if (log.runs.size() < 2 || !std::ranges::all_of(log.runs, alone)) return;
+  log.warnings.push_back({"log_runs_of_one_host",
+                          std::to_string(log.runs.size()) + " runs have " + std::to_string(log.runs.front().ranks) +
+                              " ranks on one host each: no run measured the links between these hosts",
+                          std::string("if one run on all hosts was intended, ") + build_with_mpi});
+}
+
+}  // namespace
+
+std::optional<LogRefusal> all_reduce_refusal(const NcclTestsRun& run, std::optional<std::int64_t> ranks) {
+  if (run.copies > 1)
+    return LogRefusal{"every rank appears " + std::to_string(run.copies) + " times: " + std::to_string(run.copies) +
+                          " programs ran side by side, because nccl-tests was built without MPI",
+                      build_with_mpi};
+  if (!run.collective.empty() && run.collective != "all_reduce")
+    return LogRefusal{"these are not all-reduces: the test is " + run.collective + "_perf", give_all_reduces};
+  if (run.cpu_times)
+    return LogRefusal{
+        "these are not the times of all-reduces: the column \"cputime\" has the time until the call returned",
+        "run all_reduce_perf without -C (--report_cputime)"};
+  if (run.operation == "none")
+    return LogRefusal{"these are not all-reduces: the log's operation is \"none\"", give_all_reduces};
+  if (run.root >= 0)
+    return LogRefusal{"these are not all-reduces: the column \"root\" is " + std::to_string(run.root) +
+                          ", and an all-reduce has no root",
+                      give_all_reduces};
+  if (!ranks) return std::nullopt;
+  if (*ranks < 2)
+    return LogRefusal{"all-reduces of one rank cannot predict several ranks", "give a log of at least 2 ranks"};
+  // The other tests of nccl-tests have a lower bus bandwidth.
+  const double ring = 2.0 * static_cast<double>(*ranks - 1) / static_cast<double>(*ranks);
+  if (run.bus_factor > 0.0 && std::abs(run.bus_factor / ring - 1.0) > 0.03)
+    return LogRefusal{
+        "these are not all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(*ranks),
+        give_all_reduces};
+  return std::nullopt;
+}
+
+AllReduceLog read_all_reduces(const std::filesystem::path& path, std::optional<std::int64_t> given) {
+  const std::string file = path.string() + ": ";
+  std::vector<NcclTestsRun> runs = read_nccl_tests(path);
+  AllReduceLog log;
+  std::optional<LogRefusal> first;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    NcclTestsRun& run = runs[i];
+    const std::optional<std::int64_t> found = run.ranks == 0 && given ? given : ranks_of(run);
+    std::optional<LogRefusal> refused = all_reduce_refusal(run, found);
+    if (!refused && run.ranks > 0 && given && *given != run.ranks)
+      throw NcclTestsError(file + "its lines name " + std::to_string(run.ranks) + " ranks, but --log-ranks is " +
+                           std::to_string(*given) + "; leave --log-ranks out");
+    if (!found && !refused)
+      refused = LogRefusal{
+          "the number of ranks is unknown (the lines \"Rank … on HOST\" are missing, and the bandwidths do not "
+          "determine it)",
+          "give the complete output of all_reduce_perf, or give --log-ranks to ddpprof import"};
+    if (!refused) {
+      log.runs.push_back({std::move(run), *found, run.ranks == 0 && !given});
+      continue;
+    }
+    if (!first) first = refused;
+    log.warnings.push_back({"log_run_left_out", name_of_run(run, i + 1) + " was left out: " + refused->reason,
+                            refused->advice == give_all_reduces ? others_are_used : refused->advice});
+  }
+  if (log.runs.empty()) throw NcclTestsError(file + first->reason + "; " + first->advice);
+  warn_of_single_hosts(log);
+  return log;
+}
+
+std::vector<std::string> messages_of(const AllReduceLog& log) {
+  std::vector<std::string> messages;
+  const auto add = [&](const std::string& run, const std::vector<NcclTestsWarning>& warnings) {
+    for (const NcclTestsWarning& one : warnings) messages.push_back(run + one.message + "; " + one.advice);
+  };
+  add("", log.warnings);
+  for (const AllReduceRun& one : log.runs)
+    add(log.runs.size() > 1 ? "run of " + std::to_string(one.ranks) + " ranks: " : "", one.run.warnings);
+  return messages;
+}
+
+collective::Curve curve_of(const AllReduceRun& one) {
+  std::vector<collective::SizeTime> times;
+  for (const NcclTestsRow& row : one.run.rows) times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});
+  return {one.ranks, times, one.run.hosts};
+}
+
+}  // namespace ddpprof::fit

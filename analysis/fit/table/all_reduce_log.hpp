@@ -1,0 +1,44 @@
+// The all-reduces in a log of nccl-tests. Logs also have runs of other collectives, and runs that measured other times.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/table/nccl_tests.hpp"
+#include "simulator/collective/curve.hpp"
+
+namespace ddpprof::fit {
+
+struct AllReduceRun {
+  NcclTestsRun run;
+  std::int64_t ranks = 0;  // 2 or more
+  bool derived = false;    // the number of ranks comes from the bandwidths
+};
+
+struct AllReduceLog {
+  std::vector<AllReduceRun> runs;          // at least one
+  std::vector<NcclTestsWarning> warnings;  // about the log as a whole, for example runs that were left out
+};
+
+// Why the times of a run cannot be used as all-reduces.
+struct LogRefusal {
+  std::string reason, advice;
+};
+
+// Returns nothing if these can be all-reduces of this number of ranks, or of any number if it is unknown.
+std::optional<LogRefusal> all_reduce_refusal(const NcclTestsRun&, std::optional<std::int64_t> ranks);
+
+// Reads a log. `ranks` is used for runs that do not list their ranks. Throws NcclTestsError("FILE: reason; advice") if
+// no run has all-reduces of at least two ranks, if the number of ranks is unknown, or if `ranks` contradicts a run.
+AllReduceLog read_all_reduces(const std::filesystem::path&, std::optional<std::int64_t> ranks = {});
+
+// Returns all warnings, "MESSAGE; ADVICE". With several runs, those of a run begin with its number of ranks.
+std::vector<std::string> messages_of(const AllReduceLog&);
+
+// Returns the times out of place.
+collective::Curve curve_of(const AllReduceRun&);
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,45 @@
+#include "analysis/fit/table/nccl_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+
+std::string collective_of_program(std::string_view program) {
+  constexpr std::size_t longest = 48;
+  if (const std::size_t slash = program.find_last_of("/\\"); slash != std::string_view::npos)
+    program.remove_prefix(slash + 1);
+  for (const std::string_view end : {".exe", "_mpi", "_perf"})
+    if (program.ends_with(end)) program.remove_suffix(end.size());
+  return std::string(program.substr(0, longest));
+}
+
+std::int64_t root_of_text(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::int64_t root = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), root);
+  return error == std::errc() && end == text.data() + text.size() ? root : -1;
+}
+
+NcclTestsWarning wrong_values_warning(const std::string& count) {
+  return {"log_wrong_values",
+          "nccl-tests found wrong results (out-of-bounds values: " + count +
+              " FAILED): the collectives did not compute the right values, so the times may be wrong too",
+          "repair the links or the software, and measure again"};
+}
+
+void set_bus_factors(NcclTestsRun& run) {
+  std::vector<double> factors;
+  for (const NcclTestsRow& row : run.rows) {
+    if (!(row.bus_factor > 0.0)) continue;
+    factors.push_back(row.bus_factor);
+    run.bus_factor_low = std::max(run.bus_factor_low, row.bus_factor_low);
+    run.bus_factor_high =
+        run.bus_factor_high > 0.0 ? std::min(run.bus_factor_high, row.bus_factor_high) : row.bus_factor_high;
+  }
+  if (!factors.empty()) run.bus_factor = stats::median(factors);
+}
+
+}  // namespace ddpprof::fit
