@@ -90,6 +90,7 @@ IntervalSet host_compute(const StepFacts& step) {
 Activity::Activity(const ShardTrace& trace)
     : has_kernels_(!trace.compute_kernels.empty() || !trace.nccl_kernels.empty()),
       compute_kernels_(unite(trace.compute_kernels)),
+      waits_(unite(trace.waits)),
       peer_copies_(unite(trace.peer_copies)) {
   std::vector<Interval> nccl;
   for (const NcclKernelFact& kernel : trace.nccl_kernels) nccl.push_back(kernel.time);
@@ -102,7 +103,8 @@ Activity::Activity(const ShardTrace& trace)
 }
 
 IntervalSet Activity::compute(const StepFacts& step) const {
-  return has_kernels_ ? clip(compute_kernels_, step.time) : clip(host_compute(step), step.time);
+  return has_kernels_ ? clip(compute_kernels_, step.time)
+                      : subtract(clip(host_compute(step), step.time), clip(waits_, step.time));
 }
 
 IntervalSet Activity::communication(const StepFacts& step) const {

@@ -40,7 +40,7 @@ class Activity {
 
  private:
   bool has_kernels_;
-  IntervalSet host_timed_, compute_kernels_, nccl_kernels_, peer_copies_;
+  IntervalSet host_timed_, compute_kernels_, nccl_kernels_, waits_, peer_copies_;
 };
 
 }  // namespace ddpprof::ingest

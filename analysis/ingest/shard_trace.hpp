@@ -96,6 +96,7 @@ struct ShardTrace {
   std::vector<CollectiveFact> collectives;  // by (communicator, sequence)
   std::vector<store::ClockExchange> exchanges;
   std::vector<Interval> compute_kernels, peer_copies;
+  std::vector<Interval> waits;  // of imports without devices: all threads of the rank wait for a collective
   std::vector<NcclKernelFact> nccl_kernels;
   std::vector<NcclOperationFact> nccl_operations;  // by time
   std::int64_t nccl_disagreements = 0;  // collectives that NCCL's plugin reports differently; its report is ignored

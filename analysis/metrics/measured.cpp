@@ -10,6 +10,7 @@
 
 #include "simulator/stats/summary.hpp"
 #include "simulator/units/units.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::metrics {
 namespace {
@@ -93,6 +94,13 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     if (measurements.getColumn(16).getInt() != 0) found->failed.push_back(found->measurements.back());
     of_measurement[found->measurements.back()] = static_cast<std::size_t>(found - all.begin());
   }
+
+  SQLite::Statement unknown(db, "SELECT DISTINCT measurement_id FROM diagnostic WHERE code IN (?, ?)");
+  unknown.bind(1, store::device_not_recorded);
+  unknown.bind(2, store::collective_kernels_unknown);
+  while (unknown.executeStep())
+    if (const auto found = of_measurement.find(unknown.getColumn(0).getInt64()); found != of_measurement.end())
+      all[found->second].communication_known = false;
 
   SQLite::Statement steps(db, steps_query);
   while (steps.executeStep()) {

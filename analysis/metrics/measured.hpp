@@ -37,6 +37,7 @@ struct Configuration {
   double oversubscription = 0;
   std::vector<std::int64_t> measurements;  // ids, by repeat
   std::vector<std::int64_t> failed;        // those of `measurements` whose status is failed
+  bool communication_known = true;         // false: its times were not recorded, and exposed_s is not known
   std::vector<RunStep> measured, unwrapped, warmup;
   std::int64_t incomplete_steps = 0;  // measured steps that a rank did not record; they are left out
 
@@ -71,8 +72,8 @@ stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*fi
 
 double throughput(const Configuration&);  // samples/s: median samples of a step / median step
 
-// Returns the configuration with one worker that `of` is compared with: equal except for N, threads and backend. nullptr
-// if there is none.
+// Returns the configuration with one worker that `of` is compared with: equal except for N, threads and backend.
+// nullptr if there is none.
 const Configuration* baseline(const std::vector<Configuration>&, const Configuration& of);
 
 }  // namespace ddpprof::metrics

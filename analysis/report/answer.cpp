@@ -29,18 +29,17 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
   if (!largest) return "";
   const double step_s = metrics::median_of(largest->measured, &metrics::RunStep::duration_s).mid;
   const double exposed_s = metrics::median_of(largest->measured, &metrics::RunStep::exposed_s).mid;
+  const std::string exposed = largest->communication_known
+                                  ? fmt::format("{} of it exposed communication", units::percent(exposed_s / step_s, 3))
+                                  : "its communication is unknown (see the diagnostics)";
   const metrics::Configuration* one = baseline(source.configurations, *largest);
   if (largest->world_size == 1 || !one) {
-    return fmt::format("Measured: a step of N = {} takes {}, {} of it exposed communication.", largest->world_size,
-                       time_text(step_s), units::percent(exposed_s / step_s, 3));
+    return fmt::format("Measured: a step of N = {} takes {}, {}.", largest->world_size, time_text(step_s), exposed);
   }
   const double speedup = scaling::speedup(throughput(*largest), throughput(*one));
-  return fmt::format(
-      "Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {} of it "
-      "exposed communication.",
-      largest->world_size, units::format_significant(speedup, 3),
-      units::percent(speedup / static_cast<double>(largest->world_size), 3), time_text(step_s),
-      units::percent(exposed_s / step_s, 3));
+  return fmt::format("Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {}.",
+                     largest->world_size, units::format_significant(speedup, 3),
+                     units::percent(speedup / static_cast<double>(largest->world_size), 3), time_text(step_s), exposed);
 }
 
 // Returns the prediction for the largest N beyond the measured ones whose interval is not too wide, otherwise for the

@@ -12,6 +12,7 @@
 #include "analysis/fit/measured/unseen_waits.hpp"
 #include "analysis/fit/measured/workloads.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -196,8 +197,10 @@ void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& mea
 void add_not_predicted(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {
   SQLite::Statement query(sql,
                           "SELECT message, advice FROM diagnostic WHERE measurement_id = ? AND code IN "
-                          "('not_data_parallel', 'sharded_data_parallel') ORDER BY rowid LIMIT 1");
+                          "('not_data_parallel', 'sharded_data_parallel', ?, ?) ORDER BY rowid LIMIT 1");
   query.bind(1, info.id);
+  query.bind(2, store::device_not_recorded);
+  query.bind(3, store::collective_kernels_unknown);
   if (!measured.not_predicted.empty() || !query.executeStep()) return;
   measured.not_predicted = query.getColumn(0).getString();
   measured.not_predicted_advice = query.getColumn(1).getString();

@@ -19,6 +19,8 @@ struct Event {
     std::optional<std::int64_t> correlation, external_id, device, stream, bytes, callback;
     std::optional<std::int64_t> sequence_number, forward_thread;  // of autograd
     std::optional<std::int64_t> in_elements, out_elements, group_size, collective_sequence;
+    std::optional<std::int64_t> group_start,
+        group_stride;  // the group's first rank, and the distance between its ranks
     std::optional<std::int64_t> registers, shared_bytes;
     std::optional<std::int64_t> total_allocated, device_id, device_type;  // of an allocator event
     std::int64_t grid = 0, block = 0;                                     // products of their three dimensions

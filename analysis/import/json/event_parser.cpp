@@ -106,7 +106,7 @@ class Reader {
     if (take(v.type()) != json_type::array) return;
     std::int64_t product = 1;
     for (auto element : take(v.get_array())) {
-      const std::optional<std::int64_t> extent = whole_number(take(std::move(element)).raw_json_token());
+      const std::optional<std::int64_t> extent = whole_number(trimmed(take(std::move(element)).raw_json_token()));
       if (!extent || *extent < 0 || __builtin_mul_overflow(product, *extent, &product)) {
         flaw_ = EventFlaw::bad_argument;
         return;
@@ -193,6 +193,8 @@ class Reader {
         break;
       case 'G':
         if (key == "Group size") whole(v, into.group_size);
+        if (key == "Global rank start") whole(v, into.group_start);
+        if (key == "Global rank stride") whole(v, into.group_stride);
         break;
       case 'P':
         if (key == "Process Group Name") into.group = text(v);

@@ -13,6 +13,27 @@ namespace ddpprof::import {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr std::int64_t most_listed_ranks = 4096;  // members of a group that are listed one by one
+
+// Names and labels of processes that stand for devices: "Ascend Hardware", "NPU", "GPU 0", "Communication(HCCL)".
+bool names_a_device(std::string_view text) {
+  for (const std::string_view part : {"Ascend Hardware", "HCCL", "NPU", "GPU", "XPU", "HPU", "MTIA", "TPU"})
+    if (text.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+// Of CUDA, HIP, SYCL, CANN: cudaLaunchKernelExC, hipModuleLaunchKernel, urEnqueueKernelLaunch, aclrtLaunchKernel.
+bool is_device_launch(std::string_view call) {
+  for (const std::string_view part :
+       {"LaunchKernel", "launchKernel", "KernelLaunch", "LaunchCooperative", "GraphLaunch", "aclrtLaunch", "rtKernel"})
+    if (call.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
 std::string KinetoReader::lower(std::string_view text) {
   std::string result;
   for (const char c : text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -55,11 +76,15 @@ std::int64_t KinetoReader::group_size(const Event::Arguments& arguments) {
 
 std::uint32_t KinetoReader::group_of(const Event& event) {
   const Event::Arguments& arguments = event.arguments;
-  if (arguments.group.empty()) return 0;
+  std::vector<std::int64_t> ranks = whole_numbers(arguments.group_ranks);
+  const std::int64_t stride = arguments.group_stride.value_or(0), size = arguments.group_size.value_or(0);
+  if (ranks.empty() && arguments.group_start >= 0 && stride > 0 && size > 0 && size <= most_listed_ranks &&
+      *arguments.group_start + (size - 1) * stride < most_ranks_of_a_job)
+    for (std::int64_t i = 0; i < size; ++i) ranks.push_back(*arguments.group_start + i * stride);
+  if (arguments.group.empty() && ranks.empty()) return 0;
   std::string text(arguments.group);
-  const std::vector<std::int64_t> ranks = whole_numbers(arguments.group_ranks);
   // Two halves of a world may both be named "1"; their ranks distinguish them.
-  if (!ranks.empty()) text.append(" ").append(arguments.group_ranks);
+  if (!ranks.empty()) text.append(" ").append(list_text(ranks));
   const std::uint32_t group = rank_.names.intern(text);
   if (!ranks.empty()) rank_.group_ranks.try_emplace(group, ranks);
   return group;
@@ -69,6 +94,99 @@ void KinetoReader::metadata(const Event& event) {
   // Devices also appear as processes, with small numbers like those in a container.
   if (event.name == "process_name" && !event.arguments.label.empty())
     processes_.try_emplace(number_of(event.pid), event.arguments.label);
+  if (event.name == "process_labels" && !event.arguments.label.empty())
+    process_labels_.try_emplace(number_of(event.pid), event.arguments.label);
+}
+
+void KinetoReader::unread_event(const Event& event) {
+  if (event.phase == 'X' && is_device_launch(event.name)) count_launch(event.name);
+  Unread& unread = unread_[number_of(event.pid)];
+  const Event::Arguments& arguments = event.arguments;
+  ++(arguments.device || arguments.stream ? unread.on_device : unread.others);
+  if (unread.category.empty()) unread.category = event.category;
+}
+
+void KinetoReader::count_launch(std::string_view name) {
+  ++rank_.device_launches;
+  if (rank_.device_launch.empty()) rank_.device_launch = name;
+}
+
+// A process of the file stands for a device, or for a part of its work.
+void KinetoReader::count_unread_devices() {
+  const auto text_of = [](const std::map<std::int64_t, std::string>& texts, std::int64_t pid) {
+    const auto found = texts.find(pid);
+    return found == texts.end() ? std::string() : found->second;
+  };
+  for (const auto& [pid, unread] : unread_) {
+    const std::string name = text_of(processes_, pid), label = text_of(process_labels_, pid);
+    const bool device = names_a_device(name) || names_a_device(label);
+    const std::int64_t count = unread.on_device + (device ? unread.others : 0);
+    if (count == 0) continue;
+    rank_.device_events_not_read += count;
+    const std::string& who = !name.empty() ? name : !label.empty() ? label : unread.category;
+    rank_.unread_device += (rank_.unread_device.empty() ? "" : ", ") + (who.empty() ? "unnamed processes" : who);
+  }
+}
+
+void KinetoReader::mark_process(const Event& event) {
+  if (event.pid.empty()) return;
+  if (!last_marks_ || event.pid != last_marked_pid_) {
+    last_marked_pid_ = event.pid;
+    last_marks_ = &marked_processes_[number_of(event.pid)];
+  }
+  ++*last_marks_;
+}
+
+void KinetoReader::mark_step(const Event& event, std::int64_t number, Span time) {
+  const auto [found, fresh] = steps_.try_emplace(number, NumberedStep{time, number_of(event.tid)});
+  const NumberedStep& first = found->second;
+  if (!fresh && first.tid != number_of(event.tid) && time.start_ns < first.time.end_ns &&
+      first.time.start_ns < time.end_ns)
+    ++simultaneous_steps_;
+}
+
+std::string KinetoReader::several_ranks() const {
+  // Ranks do about the same work. A single odd process id is damage.
+  std::int64_t most = 0, alike = 0;
+  for (const auto& [pid, marks] : marked_processes_) most = std::max(most, marks);
+  std::string who;
+  for (const auto& [pid, marks] : marked_processes_) {
+    if (2 * marks < most) continue;
+    const auto odd = std::find_if(odd_ids_.begin(), odd_ids_.end(), [&](const auto& id) { return id.second == pid; });
+    who += (++alike == 1 ? "" : " and ") + (odd == odd_ids_.end() ? std::to_string(pid) : odd->first);
+  }
+  if (alike > 1) return "it has the training of " + std::to_string(alike) + " processes: " + who;
+  if (other_ranks_ > 0) return "it has distributedInfo of several ranks";
+  if (2 * simultaneous_steps_ > static_cast<std::int64_t>(steps_.size()))
+    return "two of its threads run steps with the same number at the same time";
+  return "";
+}
+
+// Groups of collectives say how many ranks there are; the one rank that is in all groups is the file's.
+void KinetoReader::set_identity_by_groups() {
+  std::vector<std::vector<std::int64_t>> groups = configured_groups_;
+  for (const auto& [group, ranks] : rank_.group_ranks) groups.push_back(ranks);
+  std::int64_t world = configured_size_;
+  for (const std::vector<std::int64_t>& ranks : groups)
+    if (!ranks.empty())
+      world =
+          std::max({world, static_cast<std::int64_t>(ranks.size()), *std::max_element(ranks.begin(), ranks.end()) + 1});
+  for (const CollectiveCall& call : rank_.calls) world = std::max(world, call.group_size);
+  for (const CollectiveRun& run : rank_.runs) world = std::max(world, run.group_size);
+  if (world < 1 || world > most_ranks_of_a_job) return;
+  if (!rank_.world_size) {
+    rank_.world_size = world;
+    rank_.identity_by_collectives = true;
+  }
+  if (rank_.rank || groups.empty()) return;
+  std::set<std::int64_t> common(groups.front().begin(), groups.front().end());
+  for (const std::vector<std::int64_t>& ranks : groups) {
+    const std::set<std::int64_t> members(ranks.begin(), ranks.end());
+    std::erase_if(common, [&](std::int64_t rank) { return !members.contains(rank); });
+  }
+  if (common.size() != 1 || *common.begin() < 0 || *common.begin() >= *rank_.world_size) return;
+  rank_.rank = *common.begin();
+  rank_.identity_by_collectives = true;
 }
 
 std::int64_t KinetoReader::number_of(std::string_view id) {
@@ -104,8 +222,19 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
       }
       return number;
     };
-    rank_.rank = within("rank", 0);
+    const std::optional<std::int64_t> rank = within("rank", 0);
+    if (rank && rank_.rank && *rank != *rank_.rank) ++other_ranks_;
+    rank_.rank = rank;
     rank_.world_size = within("world_size", 1);
+    if (const auto groups = value.find("pg_config"); groups != value.end() && groups->is_array())
+      for (const json& group : *groups) {
+        if (!group.is_object()) continue;
+        const std::int64_t size = whole(group, "pg_size").value_or(0);
+        if (size > 0 && size <= most_ranks_of_a_job) configured_size_ = std::max(configured_size_, size);
+        if (const auto ranks = group.find("ranks"); ranks != group.end() && ranks->is_array())
+          if (std::vector<std::int64_t> members = whole_numbers(ranks->dump()); !members.empty())
+            configured_groups_.push_back(std::move(members));
+      }
     if (const auto backend = value.find("backend"); backend != value.end() && backend->is_string())
       rank_.backend = lower(backend->get<std::string>());
     if (const auto nccl = value.find("nccl_version"); nccl != value.end() && nccl->is_string())
@@ -155,6 +284,8 @@ void KinetoReader::finish() {
   if (const auto process = processes_.find(rank_.pid); process != processes_.end()) rank_.process = process->second;
   raw_.flush();
   rank_.events = taken_;
+  count_unread_devices();
+  set_identity_by_groups();
   if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) rank_.batch = first->second;
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/backwards.hpp"
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/kernel_families.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -14,6 +15,25 @@ namespace {
 bool ends_in_backward(std::string_view name) {
   while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
   return name.ends_with("Backward") && name.find(':') == std::string_view::npos;
+}
+
+// Returns true for operations that compute. Operations around others do not count: hooks that wait for a collective run
+// inside of AccumulateGrad and of evaluate_function.
+bool computes(std::string_view name) {
+  if (ends_in_backward(name)) return true;
+  if (name.find("::") == std::string_view::npos) return false;
+  for (const std::string_view other : {"autograd::engine::", "torch::autograd::AccumulateGrad", "c10d::", "_c10d_",
+                                       "c10d_functional::", "torch::jit::"})
+    if (name.starts_with(other)) return false;
+  return true;
+}
+
+// record_param_comms also records calls that exchange nothing.
+bool exchanges(std::string_view collective) {
+  for (const std::string_view other : {"wait", "init", "startCoalescing", "endCoalescing", "start_coalescing",
+                                       "end_coalescing", "monitored_barrier", "pointToPoint"})
+    if (collective == other) return false;
+  return true;
 }
 
 // Returns the step of an annotation: 4 for "ProfilerStep#4". "ProfilerStep*" and others have no number.
@@ -41,6 +61,10 @@ KinetoReader::Kind KinetoReader::kind_of(std::string_view category) {
       {"runtime", Kind::runtime},
       {"hip_runtime", Kind::runtime},
       {"xpu_runtime", Kind::runtime},
+      {"mtia_runtime", Kind::runtime},
+      {"glow_runtime", Kind::runtime},
+      {"privateuse1_runtime", Kind::runtime},
+      {"privateuse1_driver", Kind::driver},
       {"cuda_driver", Kind::driver},
       {"driver", Kind::driver},
       {"cpu_op", Kind::operation},
@@ -97,6 +121,7 @@ void KinetoReader::event(const Event& event, std::uint64_t offset) {
   const Kind kind = this->kind(event.category);
   if (kind == Kind::ignored || kind == Kind::unknown) {
     ++passed_over_[event.category.empty() ? "without a category" : std::string(event.category)];
+    if (kind == Kind::unknown) unread_event(event);
     return;
   }
   if (!event.start_ns) return refuse("an event without `ts`", offset);
@@ -133,7 +158,8 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   raw.slice.device = short_number(arguments.device ? *arguments.device : number_of(event.pid));
   raw.slice.stream = short_number(arguments.stream ? *arguments.stream : number_of(event.tid));
   raw.slice.work = kind == Kind::copy ? Work::copy : kind == Kind::set ? Work::set : Work::compute;
-  if (kind == Kind::kernel && is_collective_kernel(name)) raw.slice.work = Work::communication;
+  if (kind == Kind::kernel && (!arguments.collective.empty() || is_collective_kernel(name)))
+    raw.slice.work = Work::communication;
   raw.correlation = arguments.correlation.value_or(-1);
   raw.grid = arguments.grid;
   raw.block = arguments.block;
@@ -145,8 +171,9 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   if (raw.slice.work != Work::communication) return;
   CollectiveRun run;
   run.time = time;
-  run.op = collective_op(arguments.collective.empty() ? name : arguments.collective);
+  run.op = arguments.collective.empty() ? collective_op_of_kernel(name) : collective_op(arguments.collective);
   run.bytes = message_bytes(arguments);
+  run.integral = is_integral(arguments.dtype);
   run.correlation = arguments.correlation;
   run.external_id = arguments.external_id;
   run.sequence = arguments.collective_sequence;
@@ -165,7 +192,9 @@ void KinetoReader::call_event(const Event& event, Kind kind, Span time) {
   raw.end_ns = time.end_ns;
   raw.name = rank_.names.intern(event.name);
   raw.driver = kind == Kind::driver;
-  if (raw.correlation >= 0) rank_.slices.add_call(raw.correlation, time.start_ns);
+  if (raw.correlation >= 0)
+    rank_.slices.add_call(raw.correlation, {time.start_ns, event.arguments.external_id.value_or(-1), raw.tid});
+  if (is_device_launch(event.name)) count_launch(event.name);
   rank_.saw_host(time.start_ns, time.end_ns);
   raw_.call(raw);
 }
@@ -187,7 +216,14 @@ void KinetoReader::host_event(const Event& event, Kind kind, Span time) {
   rank_.saw_host(time.start_ns, time.end_ns);
   if (rank_.pid == 0) rank_.pid = number_of(event.pid);
   raw_.range(raw);
-  if (kind != Kind::python) mark(event, time);
+  if (kind == Kind::python) return;
+  mark(event, time);
+  // Operations inside of the last one do not change when the host computes.
+  if (kind == Kind::operation && rank_.device_launches == 0 && computes(event.name) &&
+      !(time.start_ns >= last_host_work_.start_ns && time.end_ns <= last_host_work_.end_ns)) {
+    rank_.host_work.push(time);
+    last_host_work_ = time;
+  }
 }
 
 void KinetoReader::mark(const Event& event, Span time) {
@@ -196,6 +232,8 @@ void KinetoReader::mark(const Event& event, Span time) {
   switch (name.front()) {
     case 'P':
       if (!name.starts_with("ProfilerStep")) break;
+      mark_process(event);
+      if (const std::optional<std::int64_t> number = step_number(name)) mark_step(event, *number, time);
       rank_.steps.push_back(
           {step_number(name).value_or(static_cast<std::int64_t>(rank_.steps.size())), std::string(name), time});
       return;
@@ -214,6 +252,7 @@ void KinetoReader::mark(const Event& event, Span time) {
       break;
     case 't':
       if (name == "torch::autograd::AccumulateGrad") {
+        mark_process(event);
         GradientMark gradient;
         gradient.ready_ns = time.end_ns;
         const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types);
@@ -226,24 +265,21 @@ void KinetoReader::mark(const Event& event, Span time) {
         return;
       }
       break;
+    case 'a':
+      if (name.starts_with("aten::cudnn_") || name.starts_with("aten::miopen_")) count_launch(name);
+      break;
     case 'c':
-      if (name.starts_with("c10d::")) return host_collective(event, time, false);
+      if (name.starts_with("c10d::")) return host_call(event, time, CollectiveMark::c10d);
       break;
     case 'r':
-      if (name == "record_param_comms") return host_collective(event, time, false);
-      break;
-    case 'g':
-      if (name.starts_with("gloo:")) return host_collective(event, time, true);
-      break;
-    case 'u':
-      if (name.starts_with("ucc:")) return host_collective(event, time, true);
-      break;
-    case 'm':
-      if (name.starts_with("mpi:")) return host_collective(event, time, true);
+      if (name == "record_param_comms") return host_call(event, time, CollectiveMark::record_param_comms);
       break;
     default:
       break;
   }
+  const BackendKind backend = annotated_backend(name);
+  if (backend == BackendKind::host) return host_run(event, time);
+  if (backend == BackendKind::device) return host_call(event, time, CollectiveMark::annotation);
   if (name.starts_with("autograd::engine::evaluate_function") || ends_in_backward(name))
     rank_.backward_ops.push({time.start_ns, time.end_ns});
   if (is_forward_operation(name)) rank_.forward_ops.push({time.start_ns, time.end_ns});
@@ -252,42 +288,62 @@ void KinetoReader::mark(const Event& event, Span time) {
       add_batch(time.start_ns, *batch);
 }
 
-void KinetoReader::host_collective(const Event& event, Span time, bool by_backend) {
+KinetoReader::HostMessage KinetoReader::message_of(const Event& event) {
   const Event::Arguments& arguments = event.arguments;
-  std::int64_t bytes = message_bytes(arguments);
-  std::int64_t elements = 0;
-  if (bytes == 0)
+  HostMessage message;
+  message.op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
+  message.bytes = message_bytes(arguments);
+  message.integral = is_integral(arguments.dtype);
+  if (message.bytes == 0)
     if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types)) {
-      elements = input->elements;
-      bytes = bytes_of(input->elements, input->element_bytes);
+      message.elements = input->elements;
+      message.bytes = bytes_of(input->elements, input->element_bytes);
+      message.integral = message.integral || input->integral;
     }
-  const CollectiveOp op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
-  if (by_backend) {
-    CollectiveRun run;
-    run.time = time;
-    run.op = op;
-    run.bytes = bytes;
-    run.external_id = arguments.external_id;
-    run.group = group_of(event);
-    run.group_size = group_size(arguments);
-    run.on_host = true;
-    run.unfinished = arguments.unfinished;
-    rank_.runs.push_back(run);
-    if (rank_.backend.empty()) rank_.backend = std::string(event.name.substr(0, event.name.find(':')));
-    return;
-  }
+  return message;
+}
+
+void KinetoReader::set_backend(std::string_view annotation) {
+  if (rank_.backend.empty()) rank_.backend = std::string(annotation.substr(0, annotation.find(':')));
+}
+
+void KinetoReader::host_run(const Event& event, Span time) {
+  const HostMessage message = message_of(event);
+  CollectiveRun run;
+  run.time = time;
+  run.op = message.op;
+  run.bytes = message.bytes;
+  run.integral = message.integral;
+  run.external_id = event.arguments.external_id;
+  run.group = group_of(event);
+  run.group_size = group_size(event.arguments);
+  run.on_host = true;
+  run.unfinished = event.arguments.unfinished;
+  rank_.runs.push_back(run);
+  mark_process(event);
+  set_backend(event.name);
+}
+
+void KinetoReader::host_call(const Event& event, Span time, CollectiveMark mark) {
+  const Event::Arguments& arguments = event.arguments;
+  if (!exchanges(arguments.collective)) return;
+  const HostMessage message = message_of(event);
   CollectiveCall call;
   call.time = time;
-  call.op = op;
-  call.bytes = bytes;
-  call.elements = elements;
+  call.mark = mark;
+  call.op = message.op;
+  call.bytes = message.bytes;
+  call.elements = message.elements;
+  call.integral = message.integral;
   call.tid = number_of(event.tid);
   call.external_id = arguments.external_id;
   call.sequence = arguments.collective_sequence;
   call.group = group_of(event);
   call.group_size = group_size(arguments);
-  call.outer = event.name.starts_with("c10d::");
+  call.outer = mark == CollectiveMark::c10d;
   rank_.calls.push_back(call);
+  mark_process(event);
+  if (mark == CollectiveMark::annotation) set_backend(event.name);
 }
 
 }  // namespace ddpprof::import

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,9 @@ struct Refused {
   std::uint64_t first_offset = 0;
 };
 
+// Returns true for calls that launch work on a device.
+bool is_device_launch(std::string_view call);
+
 class KinetoReader : public TraceVisitor {
  public:
   KinetoReader(RankTrace& rank, RawCollector& raw) : rank_(rank), raw_(raw) {}
@@ -36,6 +40,8 @@ class KinetoReader : public TraceVisitor {
   // events of kinds that are not read
   const std::map<std::string, std::int64_t>& passed_over() const { return passed_over_; }
   std::int64_t taken() const { return taken_; }
+  // Returns why the file is not the trace of one rank; empty if it is.
+  std::string several_ranks() const;
 
  private:
   enum class Kind : std::uint8_t {
@@ -59,8 +65,22 @@ class KinetoReader : public TraceVisitor {
   void call_event(const Event&, Kind, Span);
   void host_event(const Event&, Kind, Span);
   void mark(const Event&, Span);
-  void host_collective(const Event&, Span, bool by_backend);
+  struct HostMessage {
+    CollectiveOp op = CollectiveOp::other;
+    std::int64_t bytes = 0, elements = 0;
+    bool integral = false;
+  };
+  HostMessage message_of(const Event&);
+  void host_run(const Event&, Span);  // a backend's thread executes a collective
+  void host_call(const Event&, Span, CollectiveMark);
+  void set_backend(std::string_view annotation);
   void metadata(const Event&);
+  void unread_event(const Event&);  // of a category that is not read
+  void count_launch(std::string_view name);
+  void count_unread_devices();
+  void mark_process(const Event&);  // the event shows that its process trains
+  void mark_step(const Event&, std::int64_t number, Span);
+  void set_identity_by_groups();
   void refuse(std::string_view why, std::uint64_t offset);
   void report_invalid_size();  // of the current event
   std::int64_t size_in(std::optional<std::int64_t>);
@@ -82,6 +102,24 @@ class KinetoReader : public TraceVisitor {
   std::map<std::int64_t, std::int64_t> batches_;              // leading dimension of operations on the input, by start
   std::map<std::string, std::int64_t, std::less<>> odd_ids_;  // pids and tids that are not numbers
   std::map<std::int64_t, std::string> processes_;             // names by pid
+  std::map<std::int64_t, std::string> process_labels_;
+  struct Unread {
+    std::int64_t on_device = 0, others = 0;  // events with and without a device or a stream
+    std::string category;                    // of the first event
+  };
+  std::map<std::int64_t, Unread> unread_;                  // by pid
+  std::map<std::int64_t, std::int64_t> marked_processes_;  // marks of training by pid
+  std::string last_marked_pid_;
+  std::int64_t* last_marks_ = nullptr;  // of that process
+  struct NumberedStep {
+    Span time;
+    std::int64_t tid = 0;
+  };
+  std::map<std::int64_t, NumberedStep> steps_;  // the first step of each number
+  std::int64_t simultaneous_steps_ = 0, other_ranks_ = 0;
+  std::vector<std::vector<std::int64_t>> configured_groups_;  // of distributedInfo
+  std::int64_t configured_size_ = 0;                          // of the largest group
+  Span last_host_work_;
   std::string last_category_;
   Kind last_kind_ = Kind::unknown;
   std::uint32_t operation_domain_ = 0, annotation_domain_ = 0, python_domain_ = 0;

@@ -49,7 +49,7 @@ std::vector<std::int64_t> whole_numbers(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
     const char c = text[at];
-    if (c == '[' || c == ']' || c == ',' || c == ' ' || c == '"') {
+    if (c == '[' || c == ']' || c == ',' || c == '"' || c == ' ' || c == '\n' || c == '\r' || c == '\t') {
       ++at;
       continue;
     }
@@ -62,6 +62,12 @@ std::vector<std::int64_t> whole_numbers(std::string_view text) {
   return numbers;
 }
 
+std::string list_text(const std::vector<std::int64_t>& numbers) {
+  std::string text = "[";
+  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
+
 std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types) {
   if (shapes.empty()) return std::nullopt;
   const std::optional<std::string_view> first = shape_at(shapes, 0);
@@ -71,7 +77,7 @@ std::optional<FirstInput> first_input(std::string_view shapes, std::string_view 
   if (!shape) return std::nullopt;
   // A list of tensors counts as one message: the sum of its tensors.
   FirstInput input;
-  input.shape = std::string(*shape);
+  input.shape = list_text(whole_numbers(*shape));
   std::optional<std::string_view> member = shape;
   while (member) {
     std::int64_t product = 1;
@@ -83,7 +89,11 @@ std::optional<FirstInput> first_input(std::string_view shapes, std::string_view 
   const std::size_t open = types.find('"');
   if (open != std::string_view::npos) {
     const std::size_t close = types.find('"', open + 1);
-    if (close != std::string_view::npos) input.element_bytes = element_bytes(types.substr(open + 1, close - open - 1));
+    if (close != std::string_view::npos) {
+      const std::string_view type = types.substr(open + 1, close - open - 1);
+      input.element_bytes = element_bytes(type);
+      input.integral = is_integral(type);
+    }
   }
   return input;
 }

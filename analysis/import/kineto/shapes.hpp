@@ -12,7 +12,8 @@ namespace ddpprof::import {
 struct FirstInput {
   std::int64_t elements = 0;
   std::int32_t element_bytes = 0;  // 0: unknown type
-  std::string shape;               // "[64, 784]"
+  bool integral = false;
+  std::string shape;  // "[64, 784]"
 };
 
 // Returns the first input that is a tensor, or the first of a list of tensors; none if no input is a tensor.
@@ -22,7 +23,11 @@ std::optional<FirstInput> first_input(std::string_view shapes, std::string_view 
 // linear layers and embeddings. None for other operations.
 std::optional<std::int64_t> batch_of(std::string_view operation, std::string_view shapes);
 
-// Returns the whole numbers in a text such as "[0, 1]"; empty if it holds an ellipsis or anything else.
+// Returns the whole numbers in a text such as "[0, 1]", with any white space; empty if it holds an ellipsis or anything
+// else.
 std::vector<std::int64_t> whole_numbers(std::string_view text);
+
+// Returns "[64, 784]": the same text however the file is indented.
+std::string list_text(const std::vector<std::int64_t>& numbers);
 
 }  // namespace ddpprof::import

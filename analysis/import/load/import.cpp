@@ -14,6 +14,7 @@
 
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/clocks.hpp"
+#include "analysis/import/load/cycles.hpp"
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/load/lanes.hpp"
 #include "analysis/import/load/measurement.hpp"
@@ -43,6 +44,9 @@ class Load {
 
   ImportResult run() {
     read_files();
+    for (const ReadRank& file : files_)
+      if (file.device_bounds && options_.keep_raw) forget_misplaced(shard_of(file.source), *file.device_bounds);
+    for (const JoinedCycle& cycle : join_cycles(files_)) move_raw(cycle);
     const RankAssignment assignment = assign_ranks(files_);
     result_.world_size = assignment.world_size;
     for (const Note& note : assignment.notes) add(std::nullopt, note);
@@ -128,6 +132,23 @@ class Load {
       add(std::nullopt, {Severity::error, "file_unusable", 1, why, "the other files are imported without it"});
   }
 
+  // Events that were left out must not be in the timeline either.
+  void forget_misplaced(std::int64_t shard_id, std::pair<std::int64_t, std::int64_t> bounds) {
+    for (const char* table : {"kernel", "memcpy"})
+      database_.sql().exec(fmt::format("DELETE FROM \"{}\" WHERE shard_id = {} AND start_ns NOT BETWEEN {} AND {}",
+                                       table, shard_id, bounds.first, bounds.second));
+  }
+
+  std::int64_t shard_of(std::size_t source) const { return first_shard_ + static_cast<std::int64_t>(source); }
+
+  void move_raw(const JoinedCycle& cycle) {
+    if (!options_.keep_raw) return;
+    for (const char* table : {"range", "kernel", "memcpy", "api_call"})
+      database_.sql().exec(fmt::format(
+          "UPDATE \"{}\" SET shard_id = {}, start_ns = start_ns + {}, end_ns = end_ns + {} WHERE shard_id = {}", table,
+          shard_of(cycle.into), cycle.shift_ns, cycle.shift_ns, shard_of(cycle.from)));
+  }
+
   void forget_raw(std::size_t source, std::size_t end) {
     for (const char* table : {"range", "kernel", "memcpy", "api_call"})
       database_.sql().exec(fmt::format("DELETE FROM \"{}\" WHERE shard_id >= {} AND shard_id < {}", table,
@@ -143,7 +164,7 @@ class Load {
       }
       ReadRank& file = files_[i];
       LoadedShard shard;
-      shard.shard_id = first_shard_ + static_cast<std::int64_t>(file.source);
+      shard.shard_id = shard_of(file.source);
       shard.rank = *assignment.ranks[i];
       shard.raw_kept = options_.keep_raw;
       shard.trace = std::move(file.training.shard);

@@ -61,7 +61,9 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
   };
   if (any(Parallelism::sharded)) return "sharded";
   if (one_process_of_several_devices(ranks, notes)) return "other";
-  if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart)) return "other";
+  if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart) ||
+      any(Parallelism::unrecorded))
+    return "other";
   return "ddp";
 }
 
@@ -116,9 +118,9 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.kind = "import";
   row.strategy = strategy_of(ranks, notes);
   row.world_size = assignment.world_size;
-  const bool on_gpu = training.on_device || training.shard.nccl_channel_times > 0;  // also if no kernel was recorded
+  const bool on_gpu = training.on_device || training.device_not_recorded || training.shard.nccl_channel_times > 0;
   row.device = on_gpu ? "cuda" : "cpu";
-  row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
+  row.backend = !file.backend.empty() ? file.backend : on_gpu ? "nccl" : "gloo";
   row.model = options.model.empty() ? model_name(file.file) : options.model;
   row.parameter_count = training.parameter_count;
   row.parameter_bytes = training.parameter_bytes;

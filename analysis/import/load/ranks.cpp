@@ -118,6 +118,12 @@ RankAssignment assign_ranks(std::span<const ReadRank> files) {
       assignment.ranks[i] = rank;
       return;
     }
+    const ReadRank& first = *other->second;
+    if (first.world_size && files[i].world_size && *first.world_size != *files[i].world_size)
+      throw ImportError(
+          fmt::format("{} has rank {} of {}, and {} has rank {} of {}: these are different runs (expected the files of "
+                      "one run; import each run into a database of its own)",
+                      name_of(first), rank, *first.world_size, name_of(files[i]), rank, *files[i].world_size));
     assignment.notes.push_back({Severity::error, "rank_twice", 1,
                                 fmt::format("{} and {} both have rank {}: the second file is left out",
                                             name_of(*other->second), name_of(files[i]), rank),
@@ -150,6 +156,11 @@ RankAssignment assign_ranks(std::span<const ReadRank> files) {
   assignment.world_size = taken.empty() ? 1 : taken.rbegin()->first + 1;
   for (const ReadRank& file : files)
     assignment.world_size = std::max(assignment.world_size, file.world_size.value_or(1));
+  if (!by_order.empty() && files.size() == 1 && assignment.world_size > 1)
+    assignment.notes.push_back({Severity::warning, "rank_unknown", 1,
+                                fmt::format("{} and its name contain no rank: it is used as rank 0 of {}",
+                                            name_of(files.front()), assignment.world_size),
+                                "name the file rank3.json, for example, if its rank is 3"});
   std::int64_t unlike = 0;
   std::string who;
   for (std::size_t i = 0; i < files.size(); ++i)

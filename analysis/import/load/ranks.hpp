@@ -25,6 +25,8 @@ struct RankAssignment {
   std::vector<Note> notes;
 };
 
+// Throws ImportError if files of runs with different numbers of ranks have the same rank.
+//
 // Takes the rank from the file's content, else from its name if the file has one rank, else from the order of the
 // files.
 RankAssignment assign_ranks(std::span<const ReadRank>);

@@ -83,6 +83,11 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
     const std::string why = problem ? *problem : why_unusable(reader, tally);
     throw ImportError(fmt::format("{}: {} (expected a PyTorch profiler's trace, JSON with traceEvents)", name, why));
   }
+  if (const std::string why = reader.several_ranks(); !why.empty())
+    throw ImportError(
+        fmt::format("{}: it holds several ranks: {} (expected one file per rank; import the files from "
+                    "which it was merged, or split it by process)",
+                    name, why));
   ReadRank result;
   result.file = path;
   result.source = source;
@@ -91,6 +96,13 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   if (const auto remark = bytes->remark())
     result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost"});
   report_refused(reader, tally, result);
+  if (rank.identity_by_collectives)
+    result.notes.push_back(
+        {Severity::info, "identity_by_collectives", 1,
+         fmt::format("distributedInfo does not give rank and number of ranks: according to the groups of the "
+                     "collectives this is {} of {} ranks",
+                     rank.rank ? fmt::format("rank {}", *rank.rank) : "one", rank.world_size.value_or(1)),
+         "a group that the profile did not record may be larger"});
   result.events = reader.taken();
   fill_rank(rank, options.training, result);
   return result;

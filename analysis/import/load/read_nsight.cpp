@@ -50,6 +50,8 @@ void fill_rank(RankTrace& trace, const TrainingOptions& options, ReadRank& resul
   result.training = derive_training(trace, options);
   for (const auto& [key, totals] : trace.slices.totals())
     result.kernels.push_back({trace.names.text(key.first), key.second, totals});
+  if (trace.slices.out_of_bounds() > 0) result.device_bounds = trace.slices.bounds();
+  result.pid = trace.pid;
   result.rank = trace.rank;
   result.world_size = trace.world_size;
   result.backend = trace.backend;

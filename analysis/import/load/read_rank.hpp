@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/import/trace/raw_events.hpp"
@@ -33,7 +34,10 @@ struct ReadRank {
   std::optional<std::int64_t> rank, world_size;  // as recorded in the file
   std::string backend;
   std::int64_t base_ns = 0;
-  std::string clock;      // ranks with equal names share a clock; empty: the file's own clock
+  std::string clock;  // ranks with equal names share a clock; empty: the file's own clock
+  std::int64_t pid = 0;
+  // The times in which device events of the file lie; others were left out. None: nothing was left out.
+  std::optional<std::pair<std::int64_t, std::int64_t>> device_bounds;
   bool recorded = false;  // by ddpprof's tracer; training.shard then also holds the shard's header data
   std::vector<std::string> devices;
   std::map<std::string, std::string> versions;

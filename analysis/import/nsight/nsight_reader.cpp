@@ -6,6 +6,7 @@
 #include <array>
 
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/kernel_families.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -229,7 +230,7 @@ void NsightReader::read_kernels() {
     if (!collective) continue;
     CollectiveRun run;
     run.time = *time;
-    run.op = collective_op(text);
+    run.op = collective_op_of_kernel(text);
     run.correlation = correlation;
     run.stream = raw.slice.stream;
     rank->trace.runs.push_back(run);
@@ -305,7 +306,7 @@ void NsightReader::read_calls(std::string_view table, bool driver) {
     first.raw.call(raw);
     ++first.trace.events;
     for (NsightRank* rank : process->ranks) {
-      if (correlation) rank->trace.slices.add_call(*correlation, time->start_ns);
+      if (correlation) rank->trace.slices.add_call(*correlation, {time->start_ns, -1, raw.tid});
       rank->trace.saw_host(time->start_ns, time->end_ns);
     }
     if (correlation && process->collectives.contains(*correlation))

@@ -15,6 +15,7 @@
 #include "analysis/import/recorded/host_message.hpp"
 #include "analysis/import/recorded/launch_reader.hpp"
 #include "analysis/import/recorded/launching_threads.hpp"
+#include "analysis/import/trace/kernel_families.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 #include "analysis/ingest/definitions.hpp"
 
@@ -132,7 +133,7 @@ class Filler final : public ingest::RawSink {
     if (!collective) return;
     CollectiveRun run;
     run.time = {raw.slice.start_ns, raw.slice.end_ns};
-    run.op = collective_op(name);
+    run.op = collective_op_of_kernel(name);
     run.correlation = raw.correlation;
     run.stream = raw.slice.stream;
     trace_.runs.push_back(run);
@@ -163,7 +164,7 @@ class Filler final : public ingest::RawSink {
     raw.driver = record.domain == 1;
     raw_.call(raw);
     ++trace_.events;
-    trace_.slices.add_call(raw.correlation, raw.start_ns);
+    trace_.slices.add_call(raw.correlation, {raw.start_ns, -1, raw.tid});
     trace_.saw_host(raw.start_ns, raw.end_ns);
     if (ahead_.nccl_correlations.contains(raw.correlation))
       nccl_.add_launch(raw.tid, {raw.start_ns, raw.end_ns}, raw.correlation);

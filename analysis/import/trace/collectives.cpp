@@ -101,6 +101,15 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
   std::unordered_map<std::int64_t, const CollectiveCall*> by_id;
   for (const CollectiveCall& call : rank.calls)
     if (call.external_id) by_id.emplace(*call.external_id, &call);
+  const auto call_of = [&](const CollectiveRun& run) -> const CollectiveCall* {
+    if (const auto call = run.external_id ? by_id.find(*run.external_id) : by_id.end(); call != by_id.end())
+      return call->second;
+    const auto& of_kernels = rank.slices.calls();
+    if (const auto call = run.correlation ? of_kernels.find(*run.correlation) : of_kernels.end();
+        call != of_kernels.end())
+      return &rank.calls[call->second];
+    return nullptr;
+  };
   bool host_runs = false;
   for (const CollectiveRun& run : rank.runs) {
     if (run.on_host) {
@@ -115,14 +124,21 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
     collective.launch_ns = run.launch_ns > 0 ? run.launch_ns : run.time.start_ns;
     collective.recorded_sequence = run.sequence;
     collective.choice = run.choice;
+    collective.kernels = run.kernels;
+    collective.integral = run.integral;
     std::uint32_t group = run.group;
-    if (const auto call = run.external_id ? by_id.find(*run.external_id) : by_id.end(); call != by_id.end()) {
-      if (collective.bytes == 0) collective.bytes = call->second->bytes;
-      if (collective.op == CollectiveOp::other) collective.op = call->second->op;
-      if (group == 0) group = call->second->group;
-      if (!collective.recorded_sequence) collective.recorded_sequence = call->second->sequence;
+    std::int64_t group_size = run.group_size;
+    if (const CollectiveCall* call = call_of(run)) {
+      if (collective.bytes == 0) collective.bytes = call->bytes;
+      // NCCL executes all-to-alls, gathers and scatters as sends. So the call's operation counts.
+      const bool sends = run.op == CollectiveOp::send || run.op == CollectiveOp::receive;
+      if (collective.op == CollectiveOp::other || (sends && call->op != CollectiveOp::other)) collective.op = call->op;
+      collective.integral = collective.integral || call->integral;
+      if (group == 0) group = call->group;
+      if (group_size == 0) group_size = call->group_size;
+      if (!collective.recorded_sequence) collective.recorded_sequence = call->sequence;
     }
-    collective.group_size = group_size_of(rank, group, run.group_size);
+    collective.group_size = group_size_of(rank, group, group_size);
     collective.communicator = communicator_of(rank, group);
     collectives.push_back(collective);
   }
@@ -149,6 +165,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       collective.bytes = run->bytes;
       collective.run = run->time;
       collective.on_host = true;
+      collective.integral = run->integral;
       collective.unfinished = run->unfinished;
       collective.launch_ns = run->time.start_ns;
       std::uint32_t group = run->group;
@@ -179,7 +196,7 @@ void launch_collectives(const SliceStore& slices, std::vector<Collective>& colle
     const auto found = by_start.find({slice.start_ns, slice.stream});
     if (found == by_start.end()) return;
     found->second->launch_ns = slice.launch_ns;
-    found->second->run->end_ns = slice.end_ns;
+    if (found->second->kernels == 1) found->second->run->end_ns = slice.end_ns;
     by_start.erase(found);
   });
   number(collectives);

@@ -34,7 +34,8 @@ std::vector<std::int64_t> gradient_ends(const RankTrace& rank, const HostStep& s
 std::map<std::uint64_t, Messages> all_reduces_of(const HostStep& step, std::vector<Collective>& collectives) {
   std::map<std::uint64_t, Messages> groups;
   for (Collective& collective : in_last_backward(step, collectives))
-    if (collective.op == CollectiveOp::all_reduce) groups[collective.communicator].push_back(&collective);
+    if (collective.op == CollectiveOp::all_reduce && !collective.integral)
+      groups[collective.communicator].push_back(&collective);
   return groups;
 }
 

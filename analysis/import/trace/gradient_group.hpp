@@ -19,6 +19,8 @@ struct MarkedGradients {
 // accumulated, or half of them if they are sent compressed. Otherwise it is the largest group; ties go to the group
 // that sends most bytes.
 //
+// All-reduces of whole numbers carry no gradients: with find_unused_parameters DDP reduces a map of used parameters.
+//
 // An all-reduce of this group carries gradients if the gradients fill its size completely, in the order in which they
 // became ready. The remaining messages must have less than half of the bytes: sums of batch normalisation, norms
 // and losses lie between and after the gradients. If shapes or sizes do not decide this, these messages are left out:

@@ -174,6 +174,7 @@ ParallelismNote note_of(const Recognised& recognised) {
               "with one rank"};
     case Parallelism::model:
     case Parallelism::data:
+    case Parallelism::unrecorded:
       break;
   }
   return {"not_data_parallel", "not data parallelism alone: " + recognised.why,

@@ -17,6 +17,7 @@ enum class Parallelism {
   sharded,      // FSDP, ZeRO: parameters gathered, gradients scattered
   model,        // pipeline, tensor or expert parallel, or several kinds at once
   apart,        // one of several ranks, without any exchange
+  unrecorded,   // the times of the communication were not recorded (unrecorded.hpp)
 };
 
 struct Recognised {
@@ -25,7 +26,8 @@ struct Recognised {
   std::string unsure{};  // for `data`: the kind it could be instead if unrecorded sizes were large; empty: no doubt
 };
 
-// Returns `data` unless there is evidence of another kind. The evidence is one of the following, at least once per step:
+// Returns `data` unless there is evidence of another kind. The evidence is one of the following, at least once per
+// step:
 // - annotations of a wrapper;
 // - reduce-scatters in forward;
 // - all-gathers and reduce-scatters;

@@ -17,7 +17,27 @@ std::uint32_t Names::intern(std::string_view text) {
   return id;
 }
 
-RankTrace::RankTrace(const SortOptions& sort) : slices(sort), backward_ops(sort), forward_ops(sort), memory(sort) {
+namespace {
+
+// Operations of the host matter only without devices, so they get a small part of the memory.
+SortOptions small_part(SortOptions options) {
+  options.bound_bytes /= 16;
+  return options;
+}
+
+// "float" for "c10::Float".
+std::string type_name(std::string_view dtype) {
+  for (const std::string_view prefix : {"c10::", "at::", "torch."})
+    if (dtype.starts_with(prefix)) dtype.remove_prefix(prefix.size());
+  std::string name;
+  for (const char c : dtype) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+}  // namespace
+
+RankTrace::RankTrace(const SortOptions& sort)
+    : slices(sort), backward_ops(sort), forward_ops(sort), memory(sort), host_work(small_part(sort)) {
   names.intern("");
 }
 
@@ -52,11 +72,14 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t element_bytes) {
   return bytes <= most_bytes ? bytes : 0;
 }
 
+bool is_integral(std::string_view dtype) {
+  const std::string name = type_name(dtype);
+  return element_bytes(dtype) > 0 && name.find("float") == std::string::npos &&
+         name.find("double") == std::string::npos && name != "half" && name.find("complex") == std::string::npos;
+}
+
 std::int32_t element_bytes(std::string_view dtype) {
-  for (const std::string_view prefix : {"c10::", "at::", "torch."})
-    if (dtype.starts_with(prefix)) dtype.remove_prefix(prefix.size());
-  std::string name;
-  for (const char c : dtype) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string name = type_name(dtype);
   static constexpr std::array<std::pair<std::string_view, std::int32_t>, 26> known{{
       {"float", 4},          {"float32", 4},     {"int", 4},           {"int32", 4},       {"double", 8},
       {"float64", 8},        {"long", 8},        {"int64", 8},         {"long int", 8},    {"half", 2},

@@ -84,20 +84,29 @@ CollectiveOp collective_op(std::string_view text);
 // Returns the bytes of one element of a PyTorch type ("Float", "float", "c10::BFloat16"); 0: unknown.
 std::int32_t element_bytes(std::string_view dtype);
 
+// Returns true for PyTorch types of whole numbers and truth values.
+bool is_integral(std::string_view dtype);
+
 // Returns the size of a message; 0 (unknown) if the product is not a valid size, because a file may hold any value.
 std::int64_t bytes_of(std::int64_t elements, std::int64_t element_bytes);
+
+// How the host's call of a collective is recorded; the outer records of one collective first.
+enum class CollectiveMark : std::uint8_t { c10d, record_param_comms, annotation };
+inline constexpr std::size_t collective_marks = 3;
 
 // A collective called by the host.
 struct CollectiveCall {
   Span time;
+  CollectiveMark mark = CollectiveMark::c10d;
   CollectiveOp op = CollectiveOp::other;
   std::int64_t bytes = 0;     // 0: not recorded
   std::int64_t elements = 0;  // set if the element type was not recorded
+  bool integral = false;      // whole numbers, which are no gradients
   std::int64_t tid = 0;
   std::optional<std::int64_t> external_id, sequence;
   std::uint32_t group = 0;  // number of its name; 0: the default group
   std::int64_t group_size = 0;
-  bool outer = true;  // not nested in another call's record
+  bool outer = true;  // not nested in another call's record (mark_outer_calls())
 };
 
 // A collective's execution by a device's kernel or a backend's thread.
@@ -110,9 +119,11 @@ struct CollectiveRun {
   std::uint32_t group = 0;
   std::int64_t group_size = 0;
   std::int64_t stream = 0;
+  bool integral = false;  // whole numbers, which are no gradients
   bool on_host = false;
   bool unfinished = false;  // the profiler stopped before the run's end was recorded
   ingest::NcclChoice choice;
+  std::int64_t kernels = 1;  // that executed it
 };
 
 struct RankTrace {
@@ -120,7 +131,8 @@ struct RankTrace {
 
   // Identity of the rank.
   std::optional<std::int64_t> rank, world_size;
-  std::string backend;  // nccl, gloo, …; empty: not recorded
+  bool identity_by_collectives = false;  // rank or world size were derived from the collectives' groups
+  std::string backend;                   // nccl, gloo, …; empty: not recorded
   std::int64_t pid = 0;
   std::string process, host;
   std::int64_t base_ns = 0;  // add to its times to get nanoseconds since 1970; 0: times already are, or unknown
@@ -144,6 +156,10 @@ struct RankTrace {
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
   ExternalSorter<Span, SpanByStart> forward_ops;   // operations of layers
   ExternalSorter<MemoryMark, MemoryByTime> memory;
+  ExternalSorter<Span, SpanByStart> host_work;  // operations of the host that compute; without operations around others
+  // Work of devices that the host launched or that the file has in a form that is not read.
+  std::int64_t device_launches = 0, device_events_not_read = 0;
+  std::string device_launch, unread_device;  // an example of each: "cudaLaunchKernel", "Ascend Hardware"
   // Advice how to get exact bounds of steps, for the program that recorded the file.
   std::string_view steps_advice = "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds";
   std::int64_t sharding_marks = 0;       // annotations of FullyShardedDataParallel

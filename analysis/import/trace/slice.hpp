@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace ddpprof::import {
 
@@ -18,8 +17,11 @@ struct Slice {
   Work work = Work::compute;
 };
 
-// Returns true for kernels of NCCL and RCCL, in all versions: ncclKernel_*, ncclDevKernel_*, ncclFunction_*,
-// mscclKernel_*.
-bool is_collective_kernel(std::string_view kernel_name);
+// The host's call that launched a slice.
+struct LaunchCall {
+  std::int64_t start_ns = 0;
+  std::int64_t external_id = -1;  // of the operation around the launch; negative: not recorded
+  std::int64_t tid = 0;
+};
 
 }  // namespace ddpprof::import

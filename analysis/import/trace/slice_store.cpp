@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/collective_launches.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -21,6 +22,7 @@ SliceStore::SliceStore(SortOptions options)
       pending_(options_),
       calls_(options_),
       joined_(options_),
+      outside_(options_),
       slices_(options_) {}
 
 void SliceStore::add(const Slice& slice, std::optional<std::int64_t> correlation) {
@@ -29,32 +31,50 @@ void SliceStore::add(const Slice& slice, std::optional<std::int64_t> correlation
   all_durations_.add(slice.end_ns - slice.start_ns);
 }
 
-void SliceStore::add_call(std::int64_t correlation, std::int64_t start_ns) { calls_.push({correlation, start_ns}); }
+void SliceStore::add_call(std::int64_t correlation, const LaunchCall& launch) { calls_.push({correlation, launch}); }
 
-void SliceStore::finish() {
+void SliceStore::finish(const CollectiveLaunches* launches) {
   pending_.finish();
   calls_.finish();
-  join();
+  join(launches && !launches->empty() ? launches : nullptr);
+  outside_.finish();
+  // If no slice is inside, the clocks of host and devices differ, and nothing is wrong with single slices.
+  if (joined_.size() == 0)
+    outside_.for_each([&](const Slice& slice) { joined_.push(slice); });
+  else
+    out_of_bounds_ = static_cast<std::int64_t>(outside_.size());
   joined_.finish();
   check();
   slices_.finish();
 }
 
-void SliceStore::join() {
+void SliceStore::join(const CollectiveLaunches* launches) {
   auto calls = calls_.cursor();
   const Call* call = calls.next();
   pending_.for_each([&](const Pending& pending) {
     while (call && call->correlation < pending.correlation) call = calls.next();
     Slice slice = pending.slice;
-    if (call && call->correlation == pending.correlation && pending.correlation >= 0) {
-      slice.launch_ns = call->start_ns;
-    } else {
-      slice.launch_ns = slice.start_ns;
+    slice.launch_ns = slice.start_ns;
+    if (!call || call->correlation != pending.correlation || pending.correlation < 0) {
       ++without_call_;
+      return keep(slice);
     }
-    joined_.push(slice);
+    slice.launch_ns = call->launch.start_ns;
+    const bool kernel = slice.work == Work::compute || slice.work == Work::communication;
+    const std::optional<std::size_t> own =
+        launches && kernel && within_bounds(slice.start_ns) ? launches->call_of(call->launch) : std::nullopt;
+    if (own) {
+      call_of_.emplace(pending.correlation, *own);
+      if (slice.work == Work::compute) {
+        slice.work = Work::communication;
+        called_.push_back({slice, *own});
+      }
+    }
+    keep(slice);
   });
 }
+
+void SliceStore::keep(const Slice& slice) { (within_bounds(slice.start_ns) ? joined_ : outside_).push(slice); }
 
 void SliceStore::check() {
   std::map<std::pair<std::int32_t, std::int32_t>, Slice> last;  // by device and stream

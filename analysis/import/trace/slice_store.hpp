@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/import/sort/external_sorter.hpp"
 #include "analysis/import/trace/slice.hpp"
 
 namespace ddpprof::import {
+
+class CollectiveLaunches;
 
 // Totals of all sound slices with one name and kind.
 struct NameTotals {
@@ -37,15 +41,31 @@ class SliceStore {
 
   void add(const Slice&, std::optional<std::int64_t> correlation);
   // Adds a host call that may have launched slices with this correlation.
-  void add_call(std::int64_t correlation, std::int64_t start_ns);
+  void add_call(std::int64_t correlation, const LaunchCall&);
   // Sets the time of the host's last event. A profiler waits for the devices when it stops, so no device work ends
   // later.
   void set_host_end(std::int64_t end_ns) { host_end_ns_ = end_ns; }
-  // Call once, after the last add() and before reading.
-  void finish();
+  // Slices that begin outside of [start_ns, end_ns] are left out and counted, if other slices begin inside.
+  void set_bounds(std::int64_t start_ns, std::int64_t end_ns) { bounds_ = {start_ns, end_ns}; }
+  // Call once, after the last add() and before reading. Kernels that a collective call launched become communication.
+  // `launches` may be null.
+  void finish(const CollectiveLaunches* launches = nullptr);
 
   std::int64_t size() const { return static_cast<std::int64_t>(slices_.size()); }
   std::int64_t without_call() const { return without_call_; }
+  std::int64_t out_of_bounds() const { return out_of_bounds_; }
+  std::optional<std::pair<std::int64_t, std::int64_t>> bounds() const { return bounds_; }
+  bool within_bounds(std::int64_t start_ns) const {
+    return !bounds_ || (start_ns >= bounds_->first && start_ns <= bounds_->second);
+  }
+  // The collective call of each kernel that one launched, by the kernel's correlation.
+  const std::unordered_map<std::int64_t, std::size_t>& calls() const { return call_of_; }
+  // Kernels that became communication because of their call.
+  struct Called {
+    Slice slice;
+    std::size_t call = 0;
+  };
+  const std::vector<Called>& called() const { return called_; }
   // Slices of a stream that overlap, as graphs or AMD's queues may run them. They are counted, not changed.
   std::int64_t overlapping() const { return overlapping_; }
   const AbsurdSlices& absurd() const { return absurd_; }
@@ -63,7 +83,8 @@ class SliceStore {
     std::int64_t correlation = -1;
   };
   struct Call {
-    std::int64_t correlation = 0, start_ns = 0;
+    std::int64_t correlation = 0;
+    LaunchCall launch;
   };
   struct ByCorrelation {
     bool operator()(const Pending& a, const Pending& b) const { return a.correlation < b.correlation; }
@@ -86,7 +107,8 @@ class SliceStore {
     std::int64_t count_ = 0;
   };
 
-  void join();
+  void join(const CollectiveLaunches*);
+  void keep(const Slice&);
   void check();
   // `following_ns` is the start of the next slice on the same stream; none: it is the last.
   void settle(Slice, std::optional<std::int64_t> following_ns);
@@ -96,13 +118,17 @@ class SliceStore {
   ExternalSorter<Pending, ByCorrelation> pending_;
   ExternalSorter<Call, ByCorrelation> calls_;
   ExternalSorter<Slice, ByStart> joined_;
+  ExternalSorter<Slice, ByStart> outside_;  // begin outside of the bounds
   ExternalSorter<Slice, ByStart> slices_;
   std::optional<std::int64_t> host_end_ns_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> bounds_;
+  std::unordered_map<std::int64_t, std::size_t> call_of_;
+  std::vector<Called> called_;
   std::map<std::uint32_t, Histogram> durations_;
   Histogram all_durations_;
   std::map<std::pair<std::uint32_t, Work>, NameTotals> totals_;
   AbsurdSlices absurd_;
-  std::int64_t without_call_ = 0, overlapping_ = 0;
+  std::int64_t without_call_ = 0, overlapping_ = 0, out_of_bounds_ = 0;
 };
 
 }  // namespace ddpprof::import

@@ -8,13 +8,17 @@
 #include <set>
 #include <utility>
 
+#include "analysis/import/trace/busy_host.hpp"
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/collective_launches.hpp"
 #include "analysis/import/trace/collectives.hpp"
 #include "analysis/import/trace/gradient_group.hpp"
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"
 #include "analysis/import/trace/training_steps.hpp"
+#include "analysis/import/trace/unrecorded.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -26,10 +30,10 @@ class TrainingBuilder {
   TrainingBuilder(RankTrace& rank, const TrainingOptions& options) : rank_(rank), options_(options) {}
 
   Training run() {
-    if (rank_.any_host_event) rank_.slices.set_host_end(rank_.last_ns);
-    rank_.slices.finish();
+    finish_slices();
     rank_.backward_ops.finish();
     rank_.forward_ops.finish();
+    rank_.host_work.finish();
     rank_.memory.finish();
     training_.on_device = rank_.slices.size() > 0;
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
@@ -53,7 +57,9 @@ class TrainingBuilder {
            "norms",
            "they count as communication, not as gradient buckets; with record_shapes=True they are distinguished by "
            "size");
-    const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
+    if (!training_.on_device) training_.shard.waits = waits_for_collectives(rank_, collectives_);
+    Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
+    report_unrecorded(recognised);
     training_.parallelism = recognised.kind;
     if (!recognised.unsure.empty())
       note(Severity::warning, "parallelism_unsure", 1,
@@ -67,7 +73,9 @@ class TrainingBuilder {
     training_.memory = memory_of(rank_, host_.steps);
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
-    if (recognised.kind != Parallelism::data) {
+    if (recognised.kind == Parallelism::unrecorded) {
+      std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
+    } else if (recognised.kind != Parallelism::data) {
       // Missing buckets are then expected.
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
       ParallelismNote diagnostic = note_of(recognised);
@@ -80,6 +88,68 @@ class TrainingBuilder {
  private:
   void note(Severity severity, std::string code, std::int64_t count, std::string message, std::string advice) {
     training_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
+  }
+
+  void finish_slices() {
+    mark_outer_calls(rank_.calls);
+    if (rank_.any_host_event) {
+      rank_.slices.set_host_end(rank_.last_ns);
+      // Device work that began before the profile, or that runs on after it, is at most as far away as the profile is
+      // long. Clocks of hosts and devices differ less than a second within a trace.
+      constexpr std::int64_t second_ns = 1'000'000'000;
+      const std::int64_t margin_ns = std::max(second_ns, rank_.last_ns - rank_.first_ns);
+      const std::int64_t zero_ns = rank_.first_ns > 0 ? 1 : INT64_MIN;  // a time that was not recorded is zero
+      rank_.slices.set_bounds(std::max(zero_ns, rank_.first_ns - margin_ns), rank_.last_ns + margin_ns);
+    }
+    const CollectiveLaunches launches(rank_.calls);
+    rank_.slices.finish(&launches);
+    if (const std::int64_t misplaced = rank_.slices.out_of_bounds(); misplaced > 0) {
+      std::erase_if(rank_.runs, [&](const CollectiveRun& run) {
+        return !run.on_host && !rank_.slices.within_bounds(run.time.start_ns);
+      });
+      note(
+          Severity::warning, "device_events_misplaced", misplaced,
+          "device events whose time is zero or far outside of the host's events: the profiler did not record their "
+          "times",
+          "they are left out, so device times are too low by these events; record the trace again if many are missing");
+    }
+    add_called_kernels();
+  }
+
+  // Several kernels of one call execute one collective.
+  void add_called_kernels() {
+    std::map<std::size_t, CollectiveRun> of_call;
+    for (const SliceStore::Called& called : rank_.slices.called()) {
+      const CollectiveCall& call = rank_.calls[called.call];
+      const auto [found, fresh] = of_call.try_emplace(called.call);
+      CollectiveRun& run = found->second;
+      if (!fresh) {
+        run.time.start_ns = std::min(run.time.start_ns, called.slice.start_ns);
+        run.time.end_ns = std::max(run.time.end_ns, called.slice.end_ns);
+        ++run.kernels;
+        continue;
+      }
+      run.time = {called.slice.start_ns, called.slice.end_ns};
+      run.op = call.op;
+      run.bytes = call.bytes;
+      run.integral = call.integral;
+      run.external_id = call.external_id;
+      run.sequence = call.sequence;
+      run.group = call.group;
+      run.group_size = call.group_size;
+      run.stream = called.slice.stream;
+    }
+    for (auto& [call, run] : of_call) rank_.runs.push_back(run);
+  }
+
+  // If the communication's times are missing, the rank is reported, not predicted.
+  void report_unrecorded(Recognised& recognised) {
+    std::optional<Note> missing = unrecorded_communication(rank_, training_.on_device, collectives_, host_.steps);
+    if (!missing) return;
+    training_.device_not_recorded = missing->code == store::device_not_recorded;
+    training_.notes.push_back(std::move(*missing));
+    if (recognised.kind == Parallelism::data || recognised.kind == Parallelism::apart)
+      recognised = {Parallelism::unrecorded, "", ""};
   }
 
   // Backward returns when its last bucket is reduced. If a backend's thread recorded a later end, because it noticed

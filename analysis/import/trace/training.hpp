@@ -46,6 +46,7 @@ struct WindowTime {
 struct Training {
   ingest::ShardTrace shard;
   bool on_device = false;
+  bool device_not_recorded = false;  // the job used devices, but no event of them was read
   StepSource source = StepSource::none;
   std::int64_t parameter_bytes = 0;  // 0: unknown
   std::int64_t parameter_count = 0;

@@ -120,6 +120,10 @@ struct BucketRow {
   auto fields() const { return std::tie(measurement_id, generation, bucket, position, parameter); }
 };
 
+// Codes of diagnostics with which the communication of a measurement is unknown: reports then show no exposed share.
+inline constexpr const char* device_not_recorded = "device_not_recorded";
+inline constexpr const char* collective_kernels_unknown = "collective_kernels_unknown";
+
 struct DiagnosticRow {
   static constexpr std::string_view table = "diagnostic";
   std::optional<std::int64_t> measurement_id;

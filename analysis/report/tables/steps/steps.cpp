@@ -19,6 +19,7 @@ struct Field {
   const char* title;
   double metrics::RunStep::*value;
   bool optional = false;  // not all strategies and devices have it
+  bool communication = false;
 };
 constexpr Field parts[] = {
     {"forward_s", "forward", &metrics::RunStep::forward_s},
@@ -29,9 +30,9 @@ constexpr Field parts[] = {
     {"buffers_s", "buffers", &metrics::RunStep::buffers_s, true},
     {"copy_s", "copies", &metrics::RunStep::copy_s, true},
     {"compute_s", "compute", &metrics::RunStep::compute_s},
-    {"communication_s", "communication", &metrics::RunStep::communication_s},
-    {"overlapped_s", "overlapped", &metrics::RunStep::overlapped_s},
-    {"exposed_s", "exposed", &metrics::RunStep::exposed_s},
+    {"communication_s", "communication", &metrics::RunStep::communication_s, false, true},
+    {"overlapped_s", "overlapped", &metrics::RunStep::overlapped_s, false, true},
+    {"exposed_s", "exposed", &metrics::RunStep::exposed_s, false, true},
     {"skew_s", "skew", &metrics::RunStep::skew_s, true},
 };
 
@@ -47,6 +48,11 @@ void add(Table& table, std::initializer_list<Column> columns) {
 }
 
 void add(Row& row, std::initializer_list<Cell> cells) { row.insert(row.end(), cells.begin(), cells.end()); }
+
+// Unknown if the part is communication whose times were not recorded.
+Cell part_cell(const metrics::Configuration& c, const Field& part, double value) {
+  return part.communication && !c.communication_known ? Cell() : Cell(value);
+}
 
 void add_parts(Table& table) {
   for (const Field& part : parts) {
@@ -98,8 +104,8 @@ Table step_table(const Source& source) {
     add(row, {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
               std::min(metrics::confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
               ratio(faster, static_cast<double>(c.world_size)),
-              ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid), known(unwrapped), known(cost),
-              c.threads_per_rank, c.oversubscription});
+              c.communication_known ? ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid) : Cell(),
+              known(unwrapped), known(cost), c.threads_per_rank, c.oversubscription});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -119,7 +125,7 @@ Table time_table(const Source& source) {
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     Row row = configuration_cells(c);
-    for (const Field& part : parts) row.emplace_back(median(c.measured, part.value));
+    for (const Field& part : parts) row.push_back(part_cell(c, part, median(c.measured, part.value)));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -147,7 +153,7 @@ Table steps_table(const Source& source) {
       Row row = configuration_cells(c);
       add(row,
           {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s, step->slowest_s});
-      for (const Field& part : parts) row.emplace_back(step->*part.value);
+      for (const Field& part : parts) row.push_back(part_cell(c, part, step->*part.value));
       row.push_back(known(step->has_loss ? std::optional(step->loss) : std::nullopt));
       table.rows.push_back(std::move(row));
     }
@@ -173,8 +179,9 @@ Table overlap_table(const Source& source) {
     const double overlapped = median(c.measured, &metrics::RunStep::overlapped_s);
     const double exposed = median(c.measured, &metrics::RunStep::exposed_s);
     Row row = configuration_cells(c);
-    add(row, {step, median(c.measured, &metrics::RunStep::compute_s), communication, overlapped, exposed,
-              ratio(overlapped, communication), ratio(exposed, step)});
+    const auto if_known = [&](Cell cell) { return c.communication_known ? cell : Cell(); };
+    add(row, {step, median(c.measured, &metrics::RunStep::compute_s), if_known(communication), if_known(overlapped),
+              if_known(exposed), if_known(ratio(overlapped, communication)), if_known(ratio(exposed, step))});
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -93,13 +93,15 @@ std::vector<Case> odd_wholes() {
   stepless.told = {{"no_steps", 1}, {"parameters_by_bucket", -1}};
   stepless.steps = 0;
 
-  // The rank is invalid; the file's name contains none either, so the file counts as rank 0.
+  // The rank is invalid; the file's name contains none either, so the file counts as rank 0. The number of ranks comes
+  // from the groups of the collectives.
   const auto who = [&](const std::string& name, const std::string& info, std::int64_t told) {
     TraceText odd = sound_trace(0, 2);
     odd.before.back() = "\"distributedInfo\": " + info;
     Case& result = add(name, odd);
     if (told > 0) result.told["bad_event"] = told;
-    result.told["rank_missing"] = -1;  // the only one, if the file has no world size
+    result.told["identity_by_collectives"] = 1;
+    result.told["rank_unknown"] = 1;
     return &result;
   };
   who("distributed_info_is_null", "null", 0);
@@ -107,7 +109,7 @@ std::vector<Case> odd_wholes() {
   who("distributed_info_of_texts", R"({"rank": "one", "world_size": "two"})", 2);
   who("distributed_info_negative", R"({"rank": -1, "world_size": -2})", 2);
   who("distributed_info_huge", R"({"rank": 18446744073709551615, "world_size": 99999999999999999999})", 2);
-  who("distributed_info_absurd", R"({"rank": 0, "world_size": 4000000000000})", 1);
+  who("distributed_info_absurd", R"({"rank": 0, "world_size": 4000000000000})", 1)->told.erase("rank_unknown");
   who("distributed_info_is_no_json", "{rank: 0}", 1);
   who("distributed_info_deep", std::string(50'000, '[') + std::string(50'000, ']'), 0);
 
@@ -127,10 +129,10 @@ std::vector<Case> odd_wholes() {
 
   const std::string bare = sound.substr(sound.find("[\n"), sound.rfind("  ]") + 3 - sound.find("[\n"));
   Case array = with_text("bare_array", bare);
-  array.told["rank_missing"] = -1;
+  array.told = {{"identity_by_collectives", 1}, {"rank_unknown", 1}};
   cases.push_back(array);
   Case endless = with_text("bare_array_without_its_end", bare.substr(0, bare.size() - 3));
-  endless.told = {{"rank_missing", -1}, {"truncated", 1}};
+  endless.told = {{"identity_by_collectives", 1}, {"rank_unknown", 1}, {"truncated", 1}};
   cases.push_back(endless);
   return cases;
 }

@@ -160,7 +160,7 @@ TEST(Collectives, LaunchesOnDevicesComeFromTheStoreAndOrderThem) {
     slice.stream = 20;
     slice.work = Work::communication;
     rank.slices.add(slice, i);
-    rank.slices.add_call(i, 500 - 100 * i);  // launched in reverse order
+    rank.slices.add_call(i, {500 - 100 * i});  // launched in reverse order
   }
   rank.slices.finish();
   std::vector<Collective> found = match_calls(rank);

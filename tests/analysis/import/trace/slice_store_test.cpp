@@ -1,5 +1,6 @@
 // Slices and the calls that launched them; impossible durations, and slices that only overlap.
 #include "analysis/import/trace/slice_store.hpp"
+#include "analysis/import/trace/kernel_families.hpp"
 
 #include <gmock/gmock.h>
 
@@ -34,9 +35,9 @@ TEST(SliceStore, FindsTheCallThatLaunchedASlice) {
     store.add(slice_at(90'000, 50), std::nullopt);
     store.add(slice_at(95'000, 50), 7777);  // no such call
     std::shuffle(order.begin(), order.end(), random);
-    for (const std::int64_t i : order) store.add_call(i, 10 * i);
-    store.add_call(9999, 5);  // launched nothing
-    store.add_call(3, 400);   // a duplicate correlation: the first counts
+    for (const std::int64_t i : order) store.add_call(i, {10 * i});
+    store.add_call(9999, {5});  // launched nothing
+    store.add_call(3, {400});   // a duplicate correlation: the first counts
     store.finish();
     EXPECT_EQ(store.size(), 502);
     EXPECT_EQ(store.without_call(), 2);
@@ -55,7 +56,7 @@ TEST(SliceStore, FindsTheCallThatLaunchedASlice) {
 TEST(SliceStore, OneCallLaunchesManySlices) {
   SliceStore store(SortOptions{});
   for (int i = 0; i < 5; ++i) store.add(slice_at(1000 + 10 * i, 10), 4);  // a graph
-  store.add_call(4, 17);
+  store.add_call(4, {17});
   store.finish();
   for (const Slice& slice : all_of(store)) EXPECT_EQ(slice.launch_ns, 17);
   EXPECT_EQ(store.without_call(), 0);
