@@ -2,12 +2,12 @@
 
 import json
 import statistics
-import time
 
 from judge.launches import launched_in
 from judge.totals import compare, totals
 from suite import trace
 from suite.figures import Skip, figure
+from suite.parts import pairs_in_time
 from suite.ranks import told
 
 TITLE = "Kernels beside torch.profiler's"
@@ -59,19 +59,10 @@ def compared(machine, folder, pair, options):
 def measure(machine, folder):
     if not machine.cuda:
         raise Skip("a CPU runs no kernels")
-    comparisons, longest_s, failure = [], 0.0, None
     # Products of 4 ms and more: what differs is the recording, not where a short kernel's edges are.
     options = ["--device", "cuda", "--steps", 10, "--warmup", 5, "--width", 4096, "--batch", 4096, "--layers", 4]
-    for pair in range(1 if machine.small else 3):
-        if pair and machine.left_s() < 1.3 * longest_s:
-            break
-        begin = time.monotonic()
-        try:
-            comparisons.append(compared(machine, folder, pair, options))
-        except Exception as error:
-            failure = error
-            break
-        longest_s = max(longest_s, time.monotonic() - begin)
+    comparisons, failure = pairs_in_time(machine, 1 if machine.small else 3,
+                                         lambda pair: compared(machine, folder, pair, options))
     if comparisons:
         yield from judged(comparisons)
         counts = [trace.left_out(folder / f"{pair}.db") for pair in range(len(comparisons))]

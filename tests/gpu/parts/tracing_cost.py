@@ -1,11 +1,11 @@
 """Step time recorded and not, in pairs of runs whose order alternates."""
 
 import statistics
-import time
 
 from judge.pairs import median_interval
 from suite import trace
 from suite.figures import figure
+from suite.parts import pairs_in_time
 from suite.ranks import told
 
 TITLE = "Recording on against off"
@@ -58,17 +58,8 @@ def measure(machine, folder):
                "--batch", 1024]
     if machine.cuda:
         options += ["--ddp", "nccl"]
-    runs, longest_s, failure = [], 0.0, None
-    for pair in range(1 if machine.small else PAIRS):
-        if pair and machine.left_s() < 1.3 * longest_s:
-            break  # fewer pairs have a wider interval, which the figures report
-        begin = time.monotonic()
-        try:
-            runs.append(pair_of_runs(machine, folder, pair, options))
-        except Exception as error:
-            failure = error
-            break
-        longest_s = max(longest_s, time.monotonic() - begin)
+    runs, failure = pairs_in_time(machine, 1 if machine.small else PAIRS,  # fewer pairs have a wider interval
+                                  lambda pair: pair_of_runs(machine, folder, pair, options))
     if runs:
         yield from judged_runs(runs, machine.cuda, 1 if machine.small else LEAST_PAIRS)
         (process,) = trace.processes(folder / f"{len(runs) - 1}.db")

@@ -2,6 +2,7 @@
 
 import importlib
 import pathlib
+import time
 import traceback
 
 from suite.figures import Failed, Skip
@@ -40,6 +41,24 @@ def error_text(error):
     frames = ", ".join(f"{pathlib.Path(one.filename).name}:{one.lineno}"
                        for one in traceback.extract_tb(error.__traceback__))
     return f"{type(error).__name__}: {error} ({frames})"
+
+
+def pairs_in_time(machine, count, measure):
+    """Calls measure(0), measure(1), … up to `count` times, fewer if the part's time does not suffice for one more.
+
+    Returns the results and the exception that ended the calls, or None: the results before it are kept.
+    """
+    found, longest_s = [], 0.0
+    for pair in range(count):
+        if pair and machine.left_s() < 1.3 * longest_s:
+            break
+        begin = time.monotonic()
+        try:
+            found.append(measure(pair))
+        except Exception as error:
+            return found, error
+        longest_s = max(longest_s, time.monotonic() - begin)
+    return found, None
 
 
 def each(measurements):
