@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 
 namespace ddpprof::fit {
@@ -94,12 +93,8 @@ std::size_t row_at(std::string_view text) {
   const std::vector<std::string_view> words = words_of(text);
   for (std::size_t i = 2; i < words.size(); ++i) {
     if (!is_nccl_type(words[i]) || !is_whole_number(words[i - 1]) || !is_whole_number(words[i - 2])) continue;
-    std::int64_t size = 0, count = 0;
-    const auto read = [](std::string_view word, std::int64_t& value) {
-      return std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
-    };
-    if (!read(words[i - 2], size) || !read(words[i - 1], count)) continue;
-    if (i > 2 && (count == 0 || size % count != 0)) continue;
+    const auto size = number_of<std::int64_t>(words[i - 2]), count = number_of<std::int64_t>(words[i - 1]);
+    if (!size || !count || (i > 2 && (*count == 0 || *size % *count != 0))) continue;
     return static_cast<std::size_t>(words[i - 2].data() - text.data());
   }
   return std::string_view::npos;

@@ -1,14 +1,26 @@
 // Finds what nccl-tests printed in a line of a log: launchers, log collectors and other programs add text before it.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace ddpprof::fit {
 
 // Returns the words of a text. Blanks, tabs and carriage returns separate words.
 std::vector<std::string_view> words_of(std::string_view text);
+
+// Returns the number that the whole word is, or nothing.
+template <class T>
+std::optional<T> number_of(std::string_view word) {
+  T value{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
 
 // Returns true for an element type as nccl-tests prints it: "float", "bfloat16", "f8e4m3", …
 bool is_nccl_type(std::string_view word);

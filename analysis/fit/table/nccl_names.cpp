@@ -1,8 +1,8 @@
 #include "analysis/fit/table/nccl_names.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "analysis/fit/table/nccl_line.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -18,9 +18,7 @@ std::string collective_of_program(std::string_view program) {
 
 std::int64_t root_of_text(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  std::int64_t root = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), root);
-  return error == std::errc() && end == text.data() + text.size() ? root : -1;
+  return number_of<std::int64_t>(text).value_or(-1);
 }
 
 NcclTestsWarning wrong_values_warning(const std::string& count) {

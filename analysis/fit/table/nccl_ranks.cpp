@@ -1,25 +1,19 @@
 #include "analysis/fit/table/nccl_ranks.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "analysis/fit/table/nccl_line.hpp"
+
 namespace ddpprof::fit {
-namespace {
-
-bool read_number(std::string_view word, std::int64_t& value) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
-}
-
-}  // namespace
-
 void add_nccl_rank(const std::vector<std::string_view>& words, std::vector<NcclRank>& ranks) {
   NcclRank one;
-  if (words.size() < 2 || !read_number(words[1], one.rank)) return;
+  const auto rank = words.size() < 2 ? std::nullopt : number_of<std::int64_t>(words[1]);
+  if (!rank) return;
+  one.rank = *rank;
   for (std::size_t i = 2; i + 1 < words.size(); ++i) {
-    if (words[i] == "Group") read_number(words[i + 1], one.group);
+    if (words[i] == "Group") one.group = number_of<std::int64_t>(words[i + 1]).value_or(one.group);
     if (words[i] == "on" && one.host.empty()) one.host = std::string(words[i + 1]);
   }
   ranks.push_back(std::move(one));

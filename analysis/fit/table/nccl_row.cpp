@@ -1,7 +1,6 @@
 #include "analysis/fit/table/nccl_row.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "analysis/fit/table/nccl_line.hpp"
@@ -10,14 +9,6 @@ namespace ddpprof::fit {
 namespace {
 
 constexpr std::size_t longest_name = 24;  // of a type or operation that is kept
-
-template <class T>
-std::optional<T> number(std::string_view word) {
-  T value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
-}
 
 struct Timing {
   double time_s, bus_factor;       // as in NcclTestsRow
@@ -33,15 +24,15 @@ double rounding(std::string_view word) {
   if (exponent == std::string_view::npos) return half;
   std::string_view power = word.substr(exponent + 1);
   if (power.starts_with('+')) power.remove_prefix(1);
-  return half * std::pow(10.0, number<int>(power).value_or(0));
+  return half * std::pow(10.0, number_of<int>(power).value_or(0));
 }
 
 // Reads time [us], algbw and busbw [GB/s] from word `at` on; returns nothing if they do not agree. Bandwidths are
 // printed with two decimals, and large ones with fewer.
 std::optional<Timing> timing(const std::vector<std::string_view>& words, std::size_t at, std::int64_t bytes) {
   if (at + 3 > words.size()) return std::nullopt;
-  const auto time_us = number<double>(words[at]), algbw = number<double>(words[at + 1]),
-             busbw = number<double>(words[at + 2]);
+  const auto time_us = number_of<double>(words[at]), algbw = number_of<double>(words[at + 1]),
+             busbw = number_of<double>(words[at + 2]);
   constexpr double a_nanosecond_us = 1e-3, longest_us = 1e12;
   if (!time_us || !algbw || !busbw || !std::isfinite(*algbw) || !std::isfinite(*busbw)) return std::nullopt;
   if (!(*time_us >= a_nanosecond_us) || !(*time_us <= longest_us)) return std::nullopt;
@@ -80,37 +71,37 @@ std::optional<RowTimes> times_at(const std::vector<std::string_view>& words, std
 }
 
 bool is_count(const std::vector<std::string_view>& words, std::size_t at) {
-  return at < words.size() && number<double>(words[at]).value_or(0.0) >= 1.0;
+  return at < words.size() && number_of<double>(words[at]).value_or(0.0) >= 1.0;
 }
 
 }  // namespace
 
 std::optional<NcclRow> nccl_row(const std::vector<std::string_view>& words) {
   if (words.size() < 3) return std::nullopt;
-  const auto bytes = number<std::int64_t>(words[0]), count = number<std::int64_t>(words[1]);
-  if (!bytes || !count || *bytes <= 0 || *count < 0 || number<double>(words[2])) return std::nullopt;
+  const auto bytes = number_of<std::int64_t>(words[0]), count = number_of<std::int64_t>(words[1]);
+  if (!bytes || !count || *bytes <= 0 || *count < 0 || number_of<double>(words[2])) return std::nullopt;
   if (!is_nccl_type(words[2]) && words.size() < 6) return std::nullopt;
   NcclRow row;
   row.start.bytes = *bytes;
   row.start.type = std::string(words[2].substr(0, longest_name));
   std::size_t at = 3;
-  if (at < words.size() && !number<double>(words[at]))
+  if (at < words.size() && !number_of<double>(words[at]))
     row.start.operation = std::string(words[at++].substr(0, longest_name));
   row.columns = at;
-  while (row.columns < words.size() && (number<double>(words[row.columns]) || words[row.columns] == "N/A"))
+  while (row.columns < words.size() && (number_of<double>(words[row.columns]) || words[row.columns] == "N/A"))
     ++row.columns;
   for (const std::size_t first : {at, at + 1}) {
     const auto times = times_at(words, first, *bytes);
     if (!times) continue;
     row.times = times->row;
-    if (first > at) row.start.root = number<std::int64_t>(words[at]);
+    if (first > at) row.start.root = number_of<std::int64_t>(words[at]);
     row.count_above_0 =
         is_count(words, first + 3) || (times->in_place_at > 0 && is_count(words, times->in_place_at + 3));
     return row;
   }
   // A root and three figures are there, but they do not agree.
   row.disagrees = row.columns >= at + 4;
-  if (at < words.size()) row.start.root = number<std::int64_t>(words[at]);
+  if (at < words.size()) row.start.root = number_of<std::int64_t>(words[at]);
   return row;
 }
 

@@ -153,6 +153,9 @@ ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
   const MeasuredCurve one_node = measured_.curve(asked, false), several = measured_.curve(asked, true);
   Start start = asked.nodes == 1 ? on_one_node(asked, one_node, several) : on_several_nodes(asked, one_node, several);
   start.question.other_batch = start.step.by_line;
+  const auto& [workers, step] = one_node.empty() ? *several.begin() : *one_node.begin();
+  start.fewest_workers = workers;
+  start.fewest_micro_s = step.micro_s;
   return start;
 }
 
@@ -188,9 +191,7 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   prediction.low_s = prediction.step_s * step.low_s / step.micro_s * std::exp(-std::hypot(low, batch_low));
   prediction.high_s = prediction.step_s * step.high_s / step.micro_s * std::exp(std::hypot(high, batch_high));
 
-  const MeasuredCurve one_node = measured_.curve(asked, false), several = measured_.curve(asked, true);
-  const auto& [fewest, alone] = one_node.empty() ? *several.begin() : *one_node.begin();
-  prediction.compute_s = std::min(prediction.step_s, rounds * alone.micro_s);
+  prediction.compute_s = std::min(prediction.step_s, rounds * start.fewest_micro_s);
   const double lost_s = prediction.step_s - prediction.compute_s;
   prediction.exposed_s = lost_s;
   if (step.sync_share >= 0.0 && asked.workers > 1) {  // what was added to the measured step is communication
@@ -203,19 +204,19 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   prediction.name_bound();
 
   for (const std::string& note : start.notes) prediction.add_note(note);
-  if (fewest > 1)
-    prediction.add_note("one rank was not measured: compute and efficiency are relative to " + n_text(fewest));
+  if (start.fewest_workers > 1)
+    prediction.add_note("one rank was not measured: compute and efficiency are relative to " +
+                        n_text(start.fewest_workers));
   if (measured_.impossible_workers() > 0)
     prediction.add_note(n_text(measured_.impossible_workers()) + " has more than " +
                         std::to_string(measured_.impossible_workers()) +
                         " times the throughput of one device, which cannot be: check the table");
   if (step.by_line)
     prediction.add_note("compute at this batch is a line in the batch through all rows, which differ in N, too");
-  else if (step.high_s > step.micro_s || step.low_s < step.micro_s)
-    if (start.notes.empty())
-      prediction.add_note(
-          "the batch or accumulation was not measured at this N: how much communication it hides is not "
-          "known");
+  else if (start.notes.empty() && (step.high_s > step.micro_s || step.low_s < step.micro_s))
+    prediction.add_note(
+        "the batch or accumulation was not measured at this N: how much communication it hides is not "
+        "known");
   return prediction;
 }
 

@@ -26,6 +26,8 @@ class ScalingSeries {
   struct Start {
     GrowthQuestion question;
     MeasuredStep step;
+    std::int64_t fewest_workers = 1;  // the fewest measured ranks, on one node if any were measured there
+    double fewest_micro_s = 0.0;      // their time of a micro-batch
     std::vector<std::string> notes;
   };
   Start start_of(const StepRow& asked) const;
