@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -16,6 +14,7 @@
 
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/loop/train.hpp"
+#include "tests/store/shard_builder.hpp"
 #include "tests/worker/recording_tool.hpp"
 
 namespace ddpprof::worker {
@@ -109,25 +108,17 @@ TEST_F(StepLoops, SyncNeverReadsLossesAfterAThousandSteps) {
 
 class Trainings : public testing::Test {
  protected:
-  Trainings() {
-    char name[] = "/tmp/ddpprof-trainings-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~Trainings() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   Context saving_every_five_steps() const {
     Context context = perceptron(DeviceSync::never);
     context.scenario.measure.warmup_steps = 10;
     context.scenario.measure.steps = 10;
     context.scenario.measure.unwrapped = false;
-    context.scenario.checkpoint.folder = folder_;
+    context.scenario.checkpoint.folder = folder_ / "";
     context.scenario.checkpoint.every_steps = 5;
     return context;
   }
 
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(Trainings, SyncNeverReturnsTheLossesOfAllSteps) {
@@ -147,7 +138,7 @@ TEST_F(Trainings, SyncNeverWritesNoCheckpointAfterALossThatIsNotFinite) {
     error = thrown.what();
   }
   EXPECT_THAT(error, ContainsRegex("the loss of step 1 is -?nan: expected a finite number"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / ""));
 }
 
 }  // namespace

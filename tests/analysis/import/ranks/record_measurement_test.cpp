@@ -2,27 +2,17 @@
 #include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "analysis/import/ranks/measurement_setup.hpp"
+#include "tests/store/shard_builder.hpp"
 
 namespace ddpprof::ranks {
 namespace {
 
 class RecordMeasurement : public testing::Test {
  protected:
-  RecordMeasurement() {
-    char name[] = "/tmp/ddpprof-record-measurement-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~RecordMeasurement() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   // Records a measurement without ranks.
   store::Database record(const MeasurementSetup& setup) const {
     store::Database database = store::Database::create(folder_ / "run.db", store::Replace::yes);
@@ -44,7 +34,7 @@ class RecordMeasurement : public testing::Test {
         .getInt();
   }
 
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(RecordMeasurement, SyncNeverIsInTheOptions) {
