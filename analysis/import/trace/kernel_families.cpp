@@ -35,7 +35,7 @@ constexpr std::array kernel_families{
     KernelFamily{"cross_device_reduce_", CollectiveOp::all_reduce},  // vLLM's all-reduce inside a host
 };
 
-// Kernels of these libraries that only compute.
+// Kernels of communication libraries that compute and send nothing.
 constexpr std::array<std::string_view, 1> local_kernels{"deep_ep::layout::"};
 
 const KernelFamily* family_of(std::string_view kernel_name) {
