@@ -7,7 +7,7 @@
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/backwards.hpp"
 #include "analysis/import/trace/checked.hpp"
-#include "analysis/import/trace/kernel_families.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 
 namespace ddpprof::import {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "analysis/import/trace/checked.hpp"
-#include "analysis/import/trace/kernel_families.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 
 namespace ddpprof::import {
 namespace {

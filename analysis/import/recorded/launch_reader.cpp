@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analysis/import/nsight/nccl_calls.hpp"
-#include "analysis/import/trace/kernel_families.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/ingest/definitions.hpp"
 
 namespace ddpprof::import {

@@ -15,7 +15,7 @@
 #include "analysis/import/recorded/host_message.hpp"
 #include "analysis/import/recorded/launch_reader.hpp"
 #include "analysis/import/recorded/launching_threads.hpp"
-#include "analysis/import/trace/kernel_families.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 #include "analysis/ingest/definitions.hpp"
 

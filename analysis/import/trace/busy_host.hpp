@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/ingest/intervals.hpp"
 
 namespace ddpprof::import {

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/training.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 
 namespace ddpprof::import {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/import/trace/checked.hpp"
-#include "analysis/import/trace/collective_launches.hpp"
+#include "analysis/import/trace/collectives/collective_launches.hpp"
 
 namespace ddpprof::import {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "analysis/import/trace/busy_host.hpp"
 #include "analysis/import/trace/checked.hpp"
-#include "analysis/import/trace/collective_launches.hpp"
-#include "analysis/import/trace/collectives.hpp"
-#include "analysis/import/trace/gradient_group.hpp"
+#include "analysis/import/trace/collectives/collective_launches.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
+#include "analysis/import/trace/collectives/gradient_group.hpp"
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"

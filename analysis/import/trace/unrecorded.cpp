@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "analysis/import/trace/kernel_families.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/import/trace/phase_tally.hpp"
 #include "tracer/store/rows/run_rows.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/training.hpp"
 
 namespace ddpprof::import {

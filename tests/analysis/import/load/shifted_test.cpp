@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/import/load/ranks.hpp"
-#include "analysis/import/trace/gradient_group.hpp"
+#include "analysis/import/trace/collectives/gradient_group.hpp"
 
 namespace ddpprof::import {
 namespace {

@@ -1,5 +1,5 @@
 // A collective's call matched with its run.
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The all-reduces of the gradients' group that carry gradients.
-#include "analysis/import/trace/gradient_group.hpp"
+#include "analysis/import/trace/collectives/gradient_group.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/import/trace/gradient_group.hpp"
+#include "analysis/import/trace/collectives/gradient_group.hpp"
 #include "analysis/import/trace/parallelism.hpp"
 
 namespace ddpprof::import {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 
 namespace ddpprof::import {

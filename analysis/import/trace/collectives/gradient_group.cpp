@@ -1,4 +1,4 @@
-#include "analysis/import/trace/gradient_group.hpp"
+#include "analysis/import/trace/collectives/gradient_group.hpp"
 
 #include <algorithm>
 #include <map>

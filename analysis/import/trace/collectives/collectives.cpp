@@ -1,4 +1,4 @@
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 
 #include <algorithm>
 #include <deque>

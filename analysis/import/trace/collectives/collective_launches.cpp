@@ -1,4 +1,4 @@
-#include "analysis/import/trace/collective_launches.hpp"
+#include "analysis/import/trace/collectives/collective_launches.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "analysis/import/trace/kernel_families.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 
 #include <algorithm>
 #include <array>
