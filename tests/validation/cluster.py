@@ -8,11 +8,14 @@
 
 The hosts are network namespaces (tests/cluster/hosts.py): one rank each, links of a given rate in Mbit/s, a fixed share of a
 core at every N, or, `crowded`, two cores for all of them. Fitted: N = 1 and 2 and a sweep of all-reduces between two
-hosts. Predicted: N = 4 and 8. Exits with 77 where such hosts cannot be made, saying why, and with 1 when a figure is
-worse than it accepts.
+hosts. Predicted: N = 4 and 8. On fixed shares, runs that other work disturbed (validity.py) are made again, up to three
+times for each N. A point without an undisturbed run is invalid: it is listed with its error and not counted. Exits with
+77 and the reason if such hosts cannot be made here, and with 1 if a figure is worse than `accepted` allows or if more
+than a fifth of the points is invalid.
 """
 
 import argparse
+import json
 import pathlib
 import signal
 import statistics
@@ -24,6 +27,7 @@ sys.path.insert(0, str(HERE.parent / "cluster"))
 
 import hosts  # noqa: E402
 import measure  # noqa: E402
+import validity  # noqa: E402
 
 SHARE = 0.2  # eight of them leave the machine two fifths of a core for its own network stack
 MODELS = ("mlp", "gpt", "resnet")
@@ -46,31 +50,49 @@ class Case:
     def folder(self, workers, repeat):
         return self.data / self.name / f"n{workers}-{repeat}"
 
-    def folders(self, workers):
-        return [folder for repeat in range(10) if (folder := self.folder(workers, repeat)).with_suffix(".done").exists()]
+    def runs(self):
+        """The complete runs of this case, with their forward and steal times, by N and repeat."""
+        found = []
+        for done in sorted(self.data.glob(f"{self.name}/n*-*.done")):
+            workers, repeat = (int(number) for number in done.stem[1:].split("-"))
+            found.append(validity.Run(workers, repeat, **json.loads(done.read_text())))
+        return found
 
-    def measure(self, counts, repeats, timeout_s=540):
+    def chosen(self, workers):
+        """The folders of the runs at this N that are used, and whether they are valid."""
+        own = [run for run in self.runs() if run.workers == workers]
+        valid = own if self.share is None else [run for run in validity.valid_runs(self.runs(), FITTED) if run in own]
+        return [self.folder(run.workers, run.repeat) for run in valid or own], bool(valid)
+
+    def measure_once(self, workers, repeat, timeout_s):
+        folder = self.folder(workers, repeat)
+        before = pathlib.Path("/proc/stat").read_text()
+        measure.measure_training(folder, self.mbit, self.share, self.scenario, workers, self.overrides, timeout_s)
+        steal = validity.steal_share(before, pathlib.Path("/proc/stat").read_text())
+        database = measure.database_of([folder], folder.with_suffix(".db"))
+        facts = {"forward_s": measure.forward_s(database)[workers], "steal": steal}
+        folder.with_suffix(".done").write_text(json.dumps(facts))
+
+    def measure(self, counts, repeats, timeout_s=540, extra=validity.EXTRA_RUNS):
         if not self.bench.with_suffix(".done").exists():
             measure.measure_bench(self.bench, self.mbit, self.share, self.scenario, timeout_s=timeout_s)
             self.bench.with_suffix(".done").touch()
-        # Turn by turn: what drifts falls on every N.
-        for repeat in range(max(repeats[workers] for workers in counts)):
-            for workers in counts:
-                folder = self.folder(workers, repeat)
-                if repeat >= repeats[workers] or folder.with_suffix(".done").exists():
-                    continue
-                measure.measure_training(folder, self.mbit, self.share, self.scenario, workers, self.overrides, timeout_s)
-                folder.with_suffix(".done").touch()
-                print(f"  {self.name} N = {workers} {repeat + 1} of {repeats[workers]}", file=sys.stderr, flush=True)
+        wanted = {workers: repeats[workers] for workers in counts}
+        while missing := validity.missing_repeats(self.runs(), FITTED, wanted, extra if self.share else 0):
+            # One run of each N in turn, so that a drift of the machine affects every N.
+            for workers in missing:
+                repeat = 1 + max((run.repeat for run in self.runs() if run.workers == workers), default=-1)
+                self.measure_once(workers, repeat, timeout_s)
+                print(f"  {self.name} N = {workers} run {repeat + 1}", file=sys.stderr, flush=True)
 
     def evaluate(self, held_out):
-        fitted = [folder for workers in FITTED for folder in self.folders(workers)]
+        fitted = [folder for workers in FITTED for folder in self.chosen(workers)[0]]
         database = measure.database_of([*fitted, self.bench], self.data / self.name / "fitted.db")
         predicted = measure.predictions(database, sorted({*held_out, *KNEES}))
         costs = measure.forward_s(database)
         rows = []
         for workers in held_out:
-            folders = self.folders(workers)
+            folders, valid = self.chosen(workers)
             if not folders:
                 raise measure.Failed(f"{self.name}: N = {workers} was not measured")
             if workers not in predicted:
@@ -78,8 +100,8 @@ class Case:
             own = measure.database_of(folders, self.data / self.name / f"n{workers}.db")
             runs = measure.repeats_s(own)
             cost = measure.forward_s(own)[workers] / costs[max(FITTED)]
-            rows.append(Row(self.name, workers, runs, predicted[workers], cost, measure.exposed_share(own)))
-        fitted_share = measure.exposed_share(measure.database_of(self.folders(max(FITTED)), self.data / self.name / "own.db"))
+            rows.append(Row(self.name, workers, runs, predicted[workers], cost, measure.exposed_share(own), valid))
+        fitted_share = measure.exposed_share(measure.database_of(self.chosen(max(FITTED))[0], self.data / self.name / "own.db"))
         return rows, Knee(self.name, fitted_share, rows, predicted)
 
 
@@ -104,8 +126,9 @@ class Knee:
 
 
 class Row:
-    def __init__(self, case, workers, runs_s, predicted, cost, exposed_share):
+    def __init__(self, case, workers, runs_s, predicted, cost, exposed_share, valid):
         self.case, self.workers, self.predicted, self.exposed_share = case, workers, predicted, exposed_share
+        self.valid = valid
         self.cost = cost  # of a host's forward, of what it took where it was fitted
         self.measured_s = statistics.median([step for run in runs_s for step in run])
         medians = [statistics.median(run) for run in runs_s]
@@ -117,15 +140,16 @@ class Row:
         low, high = self.predicted["step_low_s"], self.predicted["step_high_s"]
         spread = "" if self.spread is None else f"{self.spread:.1%}"
         print(f"| {self.case} | {self.workers} | {self.measured_s * 1e3:.1f} ms | {spread} | {self.cost - 1:+.0%} | {self.predicted['step_s'] * 1e3:.1f} ms "
-              f"| {low * 1e3:.0f} to {high * 1e3:.0f} | {'yes' if self.covered else 'no'} | {self.error:+.1%} |".replace("%", " %"))
+              f"| {low * 1e3:.0f} to {high * 1e3:.0f} | {'yes' if self.covered else 'no'} | {self.error:+.1%} | {'yes' if self.valid else 'no'} |".replace("%", " %"))
 
 
 def report(rows):
-    print("| case | N | measured | runs differ by | forward against N = 2 | predicted | 90 % interval | covers | error |\n"
-          "|---|---|---|---|---|---|---|---|---|")
+    print("| case | N | measured | runs differ by | forward against N = 2 | predicted | 90 % interval | covers | error | valid |\n"
+          "|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         row.print()
-    for name, chosen in (("fixed shares", [row for row in rows if "crowded" not in row.case]),
+    for name, chosen in (("fixed shares", [row for row in rows if row.valid and "crowded" not in row.case]),
+                         ("fixed shares, invalid", [row for row in rows if not row.valid]),
                          ("crowded cores", [row for row in rows if "crowded" in row.case])):
         if chosen:
             errors = [abs(row.error) for row in chosen]
@@ -148,11 +172,12 @@ def accepted(rows, knees):
     def median(chosen):
         return statistics.median(abs(row.error) for row in chosen) if chosen else 0.0
     crowded = [row for row in rows if "crowded" in row.case]
-    fixed = [row for row in rows if "crowded" not in row.case]
+    fixed = [row for row in rows if row.valid and "crowded" not in row.case]
+    few_invalid = sum(not row.valid for row in rows) <= validity.LARGEST_INVALID_SHARE * len(rows)
     near = all(knee.predicted is not None and knee.measured / 2 <= knee.predicted <= 2 * knee.measured
                for knee in knees if knee.is_beyond() and knee.measured is not None)
     covered = sum(row.covered for row in rows) / len(rows)
-    return median(fixed) <= 0.05 and median(crowded) <= 0.25 and covered >= 0.8 and near
+    return few_invalid and median(fixed) <= 0.05 and median(crowded) <= 0.25 and covered >= 0.8 and near
 
 
 def quick():
@@ -160,7 +185,7 @@ def quick():
     for attempt in (1, 2):
         with tempfile.TemporaryDirectory(prefix="ddpprof-cluster-") as folder:
             case = Case("mlp-400", pathlib.Path(folder), ["measure.steps=12", "measure.warmup_steps=3"])
-            case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1}, timeout_s=120)
+            case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1}, timeout_s=120, extra=0)
             try:
                 rows, _ = case.evaluate((4,))
             except measure.Failed as failure:
