@@ -23,6 +23,13 @@ endif()
 if(DDPPROF_SANITIZE)
   add_compile_options(-fsanitize=${DDPPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DDPPROF_SANITIZE})
+  # The tracer is a shared library that programs without a sanitizer load, too. So it links the runtime, as with g++.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND DDPPROF_SANITIZE MATCHES "address" AND NOT DDPPROF_SANITIZE MATCHES "fuzzer")
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-x86_64.so
+                    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    cmake_path(GET runtime PARENT_PATH runtime)
+    add_link_options(-shared-libsan -Wl,-rpath,${runtime})
+  endif()
   if(DDPPROF_SANITIZE_EXCEPT)
     add_compile_options(-fno-sanitize=${DDPPROF_SANITIZE_EXCEPT})
   endif()

@@ -4,7 +4,8 @@ function(ddpprof_target_defaults target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                          $<$<BOOL:${DDPPROF_WERROR}>:-Werror>
                          # In a unity build these two warnings also compare names of different files.
-                         $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow$<SEMICOLON>-Wno-subobject-linkage>)
+                         $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
+                         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-subobject-linkage>)
   # No fused multiply-add: the same input gives the same bytes on every x86-64 machine and at every -O level.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
 endfunction()

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "simulator/step/ddp_draws_kernel.hpp"
@@ -26,22 +27,18 @@ template <>
 struct Types<2> {
   using Lanes = double __attribute__((vector_size(16)));
   using Whole = std::int64_t __attribute__((vector_size(16)));
-  // The same in memory, at any address.
-  using InMemory = double __attribute__((vector_size(16), aligned(8), may_alias));
 };
 
 template <>
 struct Types<4> {
   using Lanes = double __attribute__((vector_size(32)));
   using Whole = std::int64_t __attribute__((vector_size(32)));
-  using InMemory = double __attribute__((vector_size(32), aligned(8), may_alias));
 };
 
 template <>
 struct Types<8> {
   using Lanes = double __attribute__((vector_size(64)));
   using Whole = std::int64_t __attribute__((vector_size(64)));
-  using InMemory = double __attribute__((vector_size(64), aligned(8), may_alias));
 };
 
 // Selections of draws: a vector with -1 for the selected draws.
@@ -107,7 +104,6 @@ template <std::size_t W>
 struct Vectors : Types<W>, Choices<W> {
   using typename Types<W>::Lanes;
   using typename Types<W>::Whole;
-  using typename Types<W>::InMemory;
   using typename Choices<W>::Mask;
   using Choices<W>::min;
   static_assert(sizeof(Lanes) == W * sizeof(double) && sizeof(Whole) == sizeof(Lanes));
@@ -115,10 +111,12 @@ struct Vectors : Types<W>, Choices<W> {
   // Loads the values from `first` on. Returns by value: a reference to Lanes would promise more alignment than there
   // is.
   [[gnu::always_inline]] static Lanes load(const Values& values, std::size_t first) {
-    return *reinterpret_cast<const InMemory*>(values.lane + first);
+    Lanes lanes;
+    std::memcpy(&lanes, values.lane + first, sizeof(Lanes));
+    return lanes;
   }
   [[gnu::always_inline]] static void store(const Lanes& lanes, std::size_t first, Values& values) {
-    *reinterpret_cast<InMemory*>(values.lane + first) = lanes;
+    std::memcpy(values.lane + first, &lanes, sizeof(Lanes));
   }
 
   // exp(-x) for x >= 0, within x 2^-52 + 1e-15 of itself; below 1e-304 it may stay there.

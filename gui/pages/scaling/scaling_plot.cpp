@@ -116,26 +116,26 @@ Quantity ScalingPlot::quantity() const {
 
 void ScalingPlot::set_view(View view) {
   view_ = view;
-  draw();
+  draw_all();
 }
 
 void ScalingPlot::set_logarithmic(bool logarithmic) {
   log_n_ = logarithmic;
-  draw();
+  draw_all();
 }
 
 void ScalingPlot::show_snapshot(const Snapshot& shot) {
   shot_ = shot;
   copies_ = shot.knobs.base_strategy() == "dp";
-  draw();
+  draw_all();
 }
 
 void ScalingPlot::show_nothing() {
   shot_.reset();
-  draw();
+  draw_all();
 }
 
-void ScalingPlot::draw() {
+void ScalingPlot::draw_all() {
   for (BandedLine* line : {&own_, &predicted_, &changed_}) draw_line(*line, nullptr, Quantity::step);
   measured_.clear();
   ideal_->data()->clear();

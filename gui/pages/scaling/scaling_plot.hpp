@@ -55,7 +55,7 @@ class ScalingPlot : public Plot {
   static std::vector<StackPart> parts_of_step(bool copies);
   Quantity quantity() const;
   QStringList reading_of_parts(std::int64_t workers) const;
-  void draw();
+  void draw_all();
   void draw_lines(Quantity);
   void draw_split();
   void draw_regions();
