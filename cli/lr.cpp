@@ -1,9 +1,11 @@
 // ddpprof lr: learning rate, warm-up and training time for each worker count.
 #include <SQLiteCpp/Exception.h>
+#include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "analysis/metrics/gradient_noise.hpp"
@@ -82,6 +84,18 @@ class LearningRateSubcommand final : public Subcommand {
                    "Steps to the target at the base batch (default: the steps of the training's epochs)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+    app.add_option("--samples-to-target", samples_to_target_,
+                   "Measured trainings: samples to the target at a global batch, for example 256=1.1e8,1024=1.2e8")
+        ->type_name("BATCH=SAMPLES,…")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->excludes("--target-steps");
+    app.add_option("--epochs-to-target", epochs_to_target_, "The same in epochs, for example 256=90,1024=96")
+        ->type_name("BATCH=EPOCHS,…")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->excludes("--target-steps")
+        ->excludes("--samples-to-target");
     app.add_option("--price", price_, "Price of a GPU-hour, in any currency")->type_name("X");
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
@@ -105,6 +119,8 @@ class LearningRateSubcommand final : public Subcommand {
     // Errors of the options are reported before the file is read.
     const std::vector<learning_rate::Rule> rules = asked_rules();
     const std::optional<learning_rate::Decay> own_decay = asked_decay();
+    const std::vector<learning_rate::BatchSamples> samples = batches_of(samples_to_target_, "--samples-to-target");
+    const std::vector<learning_rate::BatchSamples> epochs = batches_of(epochs_to_target_, "--epochs-to-target");
     store::Database database = store::Database::open_read(file_);
     try {
       const auto scenario = scenario_queries::stored_scenario(database);
@@ -139,6 +155,9 @@ class LearningRateSubcommand final : public Subcommand {
       if (!rules_.empty() || noise_scale || own_decay) question.rules = rules;
       question.target_loss = target_loss_;
       question.target_steps = target_steps_;
+      question.samples_to_target = samples;
+      for (const learning_rate::BatchSamples& one : epochs)
+        question.samples_to_target.push_back({one.batch, one.samples * static_cast<double>(options.samples)});
       question.price_per_gpu_hour = price_;
       report::Report report{"lr", "Learning rate", report::rate_tables(question.options)};
       for (report::Table& table : scenario_queries::plan_tables(question, *scenario, database))
@@ -205,6 +224,31 @@ class LearningRateSubcommand final : public Subcommand {
     return decay_.empty() ? std::nullopt : std::optional(decay);
   }
 
+  static std::optional<double> number_of(std::string_view text) {
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+  }
+
+  // "BATCH=NUMBER" of each text.
+  static std::vector<learning_rate::BatchSamples> batches_of(const std::vector<std::string>& texts,
+                                                             const char* option) {
+    std::vector<learning_rate::BatchSamples> all;
+    for (const std::string& text : texts) {
+      const std::size_t equal = text.find('=');
+      const auto batch = number_of(std::string_view(text).substr(0, equal));
+      const auto value =
+          equal == std::string::npos ? std::nullopt : number_of(std::string_view(text).substr(equal + 1));
+      if (!batch || !value || !(*batch > 0.0) || !(*value > 0.0))
+        throw Failure(ExitCode::usage,
+                      fmt::format("{}: expected BATCH=NUMBER with two numbers above 0, got '{}'", option, text),
+                      "e.g. 256=90");
+      all.push_back({*batch, *value});
+    }
+    return all;
+  }
+
   std::optional<stats::Interval> asked_noise_scale() const {
     if (noise_scale_.empty()) return std::nullopt;
     const bool three = noise_scale_.size() == 3;
@@ -218,7 +262,7 @@ class LearningRateSubcommand final : public Subcommand {
   }
 
   std::string file_, workers_, optimizer_, decay_, format_ = "table";
-  std::vector<std::string> rules_;
+  std::vector<std::string> rules_, samples_to_target_, epochs_to_target_;
   std::vector<double> decay_epochs_, noise_scale_;
   std::optional<double> base_, warmup_epochs_, target_loss_, decay_factor_, decay_power_;
   double price_ = 0.0;

@@ -65,12 +65,13 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
   tables.push_back(
       report::time_to_target_table(options, metrics::loss_curves(database), times.rows, question.target_loss));
   if (!question.rules.empty()) tables.push_back(report::schedules_table(options, question.rules));
-  if (question.noise_scale_samples) {
+  if (question.noise_scale_samples)
     tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
-    tables.push_back(report::target_cost_table(options, times.rows,
-                                               {*question.noise_scale_samples, question.target_steps,
-                                                question.price_per_gpu_hour, scenario.predict.gpus_per_node}));
-  }
+  if (question.noise_scale_samples || !question.samples_to_target.empty())
+    tables.push_back(report::target_cost_table(
+        options, times.rows,
+        {question.noise_scale_samples.value_or(stats::Interval{}), question.target_steps, question.price_per_gpu_hour,
+         scenario.predict.gpus_per_node, question.samples_to_target}));
   try {
     if (const auto trained = trained_rates(database, scenario, options.samples); !trained.empty())
       tables.push_back(report::trained_rates_table(trained, rate_plan_text(scenario)));

@@ -6,10 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "analysis/predict/predict.hpp"
 #include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/report.hpp"
 #include "runner/scenario/scenario.hpp"
+#include "simulator/learning_rate/samples_to_target.hpp"
 #include "simulator/stats/interval.hpp"
 #include "tracer/store/database.hpp"
 
@@ -22,7 +23,9 @@ struct RateQuestion {
   std::vector<learning_rate::Rule> rules;              // rules with a table of their schedule
   std::optional<double> target_loss;                   // nullopt: the lowest loss that every configuration reached
   std::optional<std::int64_t> target_steps;            // at the base batch; nullopt: the steps of the options' epochs
-  double price_per_gpu_hour = 0.0;                     // 0: unknown
+  // Trainings that reached the target: samples by global batch. If there are any, target_steps is not used.
+  std::vector<learning_rate::BatchSamples> samples_to_target;
+  double price_per_gpu_hour = 0.0;  // 0: unknown
 
   void set_noise_scale(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
@@ -36,9 +39,9 @@ struct RateQuestion {
 RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const metrics::MeasuredNoise>);
 
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
-// time_to_target, learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale),
-// trained_rates (if rates were recorded). Throws store::DatabaseError, and std::invalid_argument if the question is
-// invalid.
+// time_to_target, learning_rate_schedules (with rules), large_batches (with a noise scale), target_cost (with a
+// noise scale or samples to the target), trained_rates (if rates were recorded). Throws store::DatabaseError, and
+// std::invalid_argument if the question is invalid.
 std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario&, store::Database&);
 
 }  // namespace ddpprof::scenario_queries

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simulator/learning_rate/large_batch.hpp"
+#include "simulator/learning_rate/learned_target.hpp"
 
 namespace ddpprof::learning_rate {
 namespace {
@@ -40,6 +41,14 @@ Interval scaled(const Interval& interval, double by) {
   return {interval.low * by, interval.mid * by, interval.high * by, interval.achieved_confidence};
 }
 
+constexpr double samples_confidence = 0.9;
+
+Interval steps_of(const Target& target, double batch) {
+  if (target.measured.empty())
+    return steps_at_batch(target.base_steps, target.noise_scale_samples, target.base_batch, batch);
+  return scaled(samples_to_target(target.measured, batch, learned_target, samples_confidence), 1.0 / batch);
+}
+
 }  // namespace
 
 std::vector<TargetTime> times_to_target(const Target& target, std::span<const Machine> machines) {
@@ -48,7 +57,7 @@ std::vector<TargetTime> times_to_target(const Target& target, std::span<const Ma
   for (const Machine& machine : machines) {
     TargetTime one;
     one.workers = machine.workers;
-    one.steps = steps_at_batch(target.base_steps, target.noise_scale_samples, target.base_batch, machine.batch);
+    one.steps = steps_of(target, machine.batch);
     one.examples = scaled(one.steps, machine.batch);
     one.time_s = {one.steps.low * machine.step_s.low, one.steps.mid * machine.step_s.mid,
                   one.steps.high * machine.step_s.high,
@@ -63,12 +72,14 @@ std::vector<TargetTime> times_to_target(const Target& target, std::span<const Ma
 std::optional<BestWorkers> best_workers(const Target& target, std::span<const Machine> machines, Aim aim) {
   check(target, machines);
   if (machines.empty()) return std::nullopt;
-  const auto best = [&](double noise_scale_samples) {
+  std::vector<Interval> steps;
+  for (const Machine& machine : machines) steps.push_back(steps_of(target, machine.batch));
+  const auto best = [&](const auto& steps_at) {
     const Machine* first = nullptr;
     double least = 0.0;
-    for (const Machine& machine : machines) {
-      const double time_s =
-          steps_at_batch(target.base_steps, noise_scale_samples, target.base_batch, machine.batch) * machine.step_s.mid;
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      const Machine& machine = machines[i];
+      const double time_s = steps_at(i) * machine.step_s.mid;
       const double value = aim == Aim::time ? time_s : time_s * machine.gpus;
       const bool better = first == nullptr || value < least || (value == least && machine.workers < first->workers);
       if (!better) continue;
@@ -77,8 +88,14 @@ std::optional<BestWorkers> best_workers(const Target& target, std::span<const Ma
     }
     return first->workers;
   };
-  const Interval& noise = target.noise_scale_samples;
-  return BestWorkers{best(noise.mid), best(noise.low), best(noise.high)};
+  // Below the base batch, a low noise scale means fewest steps.
+  const auto most_steps = [&](std::size_t i) {
+    return target.measured.empty() && machines[i].batch < target.base_batch ? steps[i].low : steps[i].high;
+  };
+  const auto fewest_steps = [&](std::size_t i) {
+    return target.measured.empty() && machines[i].batch < target.base_batch ? steps[i].high : steps[i].low;
+  };
+  return BestWorkers{best([&](std::size_t i) { return steps[i].mid; }), best(most_steps), best(fewest_steps)};
 }
 
 }  // namespace ddpprof::learning_rate

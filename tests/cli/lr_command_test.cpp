@@ -176,6 +176,25 @@ TEST_F(CommandLine, LrSaysWhatTheSameResultCosts) {
     EXPECT_EQ(run_ddpprof({"lr", database_, "--workers", "1", "--price", price}).code, 2) << price;
 }
 
+// Constant samples from 8 to 32 leave B_crit far above the batch of 64 that N = 2 has; 10,000 samples are an epoch.
+TEST_F(CommandLine, LrContinuesTheSamplesThatTrainingsTookToTheTarget) {
+  const std::vector<std::string> question = {"lr", database_, "--workers", "1,2", "--format", "json"};
+  const auto with = [&](const char* option, const char* values) {
+    std::vector<std::string> arguments = question;
+    arguments.insert(arguments.end(), {option, values});
+    return tables_of(run_ddpprof(arguments)).at("target_cost");
+  };
+  const auto by_samples = with("--samples-to-target", "8=20000,16=20000,32=20000");
+  const auto& row = by_samples["rows"].at(1);
+  EXPECT_EQ(row["workers"], 2);
+  EXPECT_GE(row["steps"].get<double>(), 20000.0 / 64.0);
+  EXPECT_LT(row["steps"].get<double>(), 1.25 * 20000.0 / 64.0);
+  EXPECT_LT(row["steps_low"].get<double>(), row["steps"].get<double>());
+  EXPECT_GT(row["steps_high"].get<double>(), row["steps"].get<double>());
+  EXPECT_THAT(by_samples["note"].get<std::string>(), HasSubstr("batches 8, 16, 32"));
+  EXPECT_EQ(with("--epochs-to-target", "8=2,16=2,32=2")["rows"], by_samples["rows"]);
+}
+
 // The scenario has no learning_rate.apply: every step should use 0.01.
 TEST_F(CommandLine, LrSetsTrainedRatesBesideThePlanAndSaysWhereNormsAreTooFew) {
   {
@@ -224,6 +243,10 @@ TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
       {{"--decay", "cosin"}, "did you mean 'cosine'?"},
       {{"--decay-power", "2"}, "--decay-power belongs to --decay polynomial"},
       {{"--decay", "step", "--decay-epochs", "60,30"}, "no less than the one before it"},
+      {{"--samples-to-target", "32"}, "expected BATCH=NUMBER"},
+      {{"--samples-to-target", "32=1e4,64=x"}, "'64=x'"},
+      {{"--epochs-to-target", "0=90"}, "two numbers above 0"},
+      {{"--epochs-to-target", "32=90", "--target-steps", "10"}, "--target-steps"},
       {{"--noise-scale", "3,2,1"}, "three ascending"},
       {{"--noise-scale", "1,inf,inf"}, "three ascending"},
   };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <stdexcept>
 
 namespace ddpprof::validation {
@@ -37,6 +38,23 @@ std::vector<std::vector<std::string>> read_csv(const std::filesystem::path& path
     rows.push_back(std::move(cells));
   }
   return rows;
+}
+
+std::vector<Record> read_records(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) throw std::runtime_error(path.string() + ": cannot be read");
+  std::vector<std::string> names;
+  if (line.ends_with('\r')) line.pop_back();
+  std::istringstream cells(line);
+  for (std::string name; std::getline(cells, name, ',');) names.push_back(name);
+  std::vector<Record> found;
+  for (const auto& row : read_csv(path)) {
+    Record record;
+    for (std::size_t i = 0; i < names.size() && i < row.size(); ++i) record[names[i]] = row[i];
+    found.push_back(std::move(record));
+  }
+  return found;
 }
 
 std::pair<double, double> binomial(const Coverage& coverage) {

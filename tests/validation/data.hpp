@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ std::optional<std::filesystem::path> data_folder(const std::string& part);
 // A CSV file's rows without the line of names; a cell in quotes may hold commas. Throws std::runtime_error when the
 // file cannot be read.
 std::vector<std::vector<std::string>> read_csv(const std::filesystem::path&);
+
+using Record = std::map<std::string, std::string>;  // the cells of a row by the name of their column
+std::vector<Record> read_records(const std::filesystem::path&);
 
 struct Coverage {
   std::int64_t covered = 0, asked = 0;

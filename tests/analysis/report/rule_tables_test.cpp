@@ -28,7 +28,11 @@ TEST(RulesTable, HasTheRulesSideBySide) {
   ASSERT_EQ(table.rows.size(), 2U);
   const Row expected{std::int64_t{4},  std::int64_t{128},     4.0,    0.4,    0.2,   0.1, std::int64_t{5 * 79},
                      std::int64_t{79}, std::int64_t{90 * 79}, Cell(), Cell(), Cell()};
-  EXPECT_EQ(table.rows[0], expected);
+  ASSERT_EQ(table.rows[0].size(), 15U);
+  EXPECT_EQ(Row(table.rows[0].begin(), table.rows[0].begin() + 12), expected);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][12]), 0.4) << "tuned, SGD: the linear rule";
+  EXPECT_LT(std::get<double>(table.rows[0][13]), 0.2);
+  EXPECT_GT(std::get<double>(table.rows[0][14]), 0.4);
   EXPECT_EQ(table.rows[1][4], Cell(0.4)) << "the root of 16";
 }
 
@@ -37,6 +41,8 @@ TEST(RulesTable, ScalesAdamsSettingsWhileThereAreAny) {
   EXPECT_NEAR(std::get<double>(table.rows[0][9]), 0.6, 1e-12);
   EXPECT_NEAR(std::get<double>(table.rows[0][10]), 0.996, 1e-12);
   EXPECT_EQ(table.rows[1][9], Cell()) << "16 (1 - 0.9) is above 1";
+  EXPECT_LT(std::get<double>(table.rows[1][12]), 0.2) << "tuned, Adam: less than the square root";
+  EXPECT_NEAR(std::get<double>(table.rows[1][14]), 0.4, 1e-12) << "the root is the upper end";
 }
 
 TEST(SquareRootRates, StandBesideTheLinearOnes) {

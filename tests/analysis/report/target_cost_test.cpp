@@ -10,6 +10,7 @@ namespace ddpprof::report {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Base batch 100, 10 epochs of 1000 samples: 100 steps at the base batch.
 fit::LearningRateOptions options_of() {
@@ -59,6 +60,23 @@ TEST(TargetCost, FollowsTheNoiseScaleAndTheStep) {
   EXPECT_NEAR(value(table, 1, "time_low_s"), 0.9 * 72.0 * value(table, 1, "steps_low"), 1e-6);
   EXPECT_THAT(table.note, HasSubstr("whole nodes of 8"));
   EXPECT_THAT(table.note, HasSubstr("Lowest time, ddp: N = 4"));
+}
+
+// The measured trainings replace the noise scale; the note warns beyond 8 times their largest batch.
+TEST(TargetCost, FollowsMeasuredTrainings) {
+  const std::vector<TrainingTime> times = {at(1, 36.0), at(4, 72.0), at(16, 100.0)};
+  const std::vector<learning_rate::BatchSamples> measured = {{50.0, 9000.0}, {100.0, 12000.0}, {200.0, 18000.0}};
+  const Table table = target_cost_table(options_of(), times, {{}, {}, 0.0, 0, measured});
+  ASSERT_EQ(table.rows.size(), 3U);
+  // E = 6000 (1 + B / 100): 30000 samples at a batch of 400.
+  EXPECT_NEAR(value(table, 0, "steps"), 120.0, 0.05 * 120.0);
+  EXPECT_NEAR(value(table, 1, "steps"), 75.0, 0.1 * 75.0);
+  EXPECT_NEAR(value(table, 1, "epochs"), 30.0, 0.1 * 30.0);
+  EXPECT_THAT(table.note, HasSubstr("the batches 50, 100, 200."));
+  EXPECT_THAT(table.note, Not(HasSubstr("use the interval")));
+  const std::vector<TrainingTime> far = {at(17, 100.0)};
+  EXPECT_THAT(target_cost_table(options_of(), far, {{}, {}, 0.0, 0, measured}).note,
+              HasSubstr("From N = 17 on, the batch is more than 8 times"));
 }
 
 TEST(TargetCost, WithoutAPriceHasNoCostAndAWorkerIsAGpu) {

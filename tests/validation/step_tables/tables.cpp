@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
-#include <stdexcept>
 
 #include "simulator/stats/summary.hpp"
 #include "tests/validation/data.hpp"
@@ -17,24 +14,6 @@ namespace ddpprof::validation {
 namespace {
 
 using fit::StepRow;
-using Record = std::map<std::string, std::string>;
-
-std::vector<Record> records(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) throw std::runtime_error(path.string() + ": cannot be read");
-  std::vector<std::string> names;
-  if (line.ends_with('\r')) line.pop_back();
-  std::istringstream cells(line);
-  for (std::string name; std::getline(cells, name, ',');) names.push_back(name);
-  std::vector<Record> found;
-  for (const auto& row : read_csv(path)) {
-    Record record;
-    for (std::size_t i = 0; i < names.size() && i < row.size(); ++i) record[names[i]] = row[i];
-    found.push_back(std::move(record));
-  }
-  return found;
-}
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -88,7 +67,7 @@ void keep(std::map<std::string, Building>& building, std::vector<Series>& all) {
 // The throughput of a table without a batch is that of steps of one sample; only ratios are used.
 void read_published(const std::filesystem::path& path, std::vector<Series>& all) {
   std::map<std::string, Building> building;
-  for (Record& row : records(path)) {
+  for (Record& row : read_records(path)) {
     const std::string& note = row["note"];
     const bool shared = note.starts_with("multi-node");
     const std::string what = note.substr(0, note.find(shared ? ";accum" : "; "));
@@ -110,7 +89,7 @@ void read_published(const std::filesystem::path& path, std::vector<Series>& all)
 void read_tables(const std::filesystem::path& path, const std::string& stratum, std::vector<Series>& all) {
   std::map<std::string, Building> building;
   std::vector<std::string> doubtful;
-  for (Record& row : records(path)) {
+  for (Record& row : read_records(path)) {
     const std::string series = row["series"];
     const std::int64_t batch = whole(row["batch_per_gpu"], 1);
     if (row["note"].find("doubtful") != std::string::npos) doubtful.push_back(series);

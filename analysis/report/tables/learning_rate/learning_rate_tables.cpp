@@ -10,6 +10,7 @@
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
+#include "simulator/learning_rate/learned_target.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
 #include "simulator/units/units.hpp"
@@ -61,7 +62,10 @@ Table rules_table(const fit::LearningRateOptions& options) {
   table.note =
       "κ = global batch / base batch. Linear: κ · base (Goyal et al. 2017). Square root: √κ · base (Krizhevsky 2014 "
       "for SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ; not defined from κ (1 − β₁) = 1 "
-      "on). Unscaled: the base rate at every N. Warm-up and training: steps of the linear rule.";
+      "on). Unscaled: the base rate at every N. Tuned: base · κ^p, with the exponents p of rates that were tuned in "
+      "MLPerf "
+      "trainings; p differs between benchmarks, so use the range to search. Warm-up and training: steps of the linear "
+      "rule.";
   table.empty = "No worker counts given. Give at least one, for example 8,16,64.";
   table.columns = {
       count("workers", "N", "workers"), count("global_batch_samples", "global batch", "samples"),
@@ -71,7 +75,9 @@ Table rules_table(const fit::LearningRateOptions& options) {
       // If batches continue across epochs, the number of steps per epoch need not be an integer.
       options.applied ? quantity("steps_per_epoch", "epoch", "steps") : count("steps_per_epoch", "epoch", "steps"),
       count("total_steps", "training", "steps"), digits(quantity("beta1", "β₁", ""), 4),
-      digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3)};
+      digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3),
+      digits(quantity("tuned_lr", "tuned", ""), 4), digits(quantity("tuned_lr_low", "low", ""), 4),
+      digits(quantity("tuned_lr_high", "high", ""), 4)};
   table.key_columns = 1;
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
     const learning_rate::Plan plan = fit::plan_of(options, workers);
@@ -86,11 +92,14 @@ Table rules_table(const fit::LearningRateOptions& options) {
         epsilon = adam.settings.epsilon;
       }
     }
+    const stats::Interval tuned = learning_rate::tuned_rate(
+        options.adaptive_optimizer ? learning_rate::learned_adaptive : learning_rate::learned_sgd, plan.base_lr,
+        linear.kappa);
     table.rows.push_back({workers, linear.global_batch, linear.kappa, linear.target_lr,
                           refused ? Cell() : Cell(learning_rate::square_root_rule(plan).target_lr), plan.base_lr,
                           linear.warmup_steps,
                           options.applied ? Cell(linear.epoch_steps) : Cell(linear.steps_per_epoch), linear.total_steps,
-                          beta1, beta2, epsilon});
+                          beta1, beta2, epsilon, tuned.mid, tuned.low, tuned.high});
   }
   return table;
 }

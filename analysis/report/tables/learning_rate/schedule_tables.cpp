@@ -60,7 +60,10 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
       "Decay after the warm-up: {}. Linear and LARS: κ · base (Goyal et al. 2017; You et al. 2017, with layerwise "
       "rates). Square root and LAMB: √κ · base (Malladi et al. 2022; You et al. 2020, with layerwise rates; warm-up "
       "from 0 with the same number of steps at every batch). AdaScale: gain · base, in 1 / gain of the base batch's "
-      "steps, with the gain that follows from the noise scale (Johnson et al. 2020). Quarters are quarters of each "
+      "steps, with the gain that follows from the noise scale (Johnson et al. 2020). In MLPerf trainings of ResNet-50 "
+      "that "
+      "were tuned for LARS, the rate grew as κ^0.3 to κ^0.4 from batches of 1,000 on, so LARS's rule is an upper limit "
+      "there. Quarters are quarters of each "
       "rule's own training.",
       decay_text(options.decay));
   table.empty = no_workers;

@@ -38,6 +38,43 @@ std::string best_text(const BestWorkers& best) {
                                         : fmt::format("N = {} ({} to {})", best.mid, low, high);
 }
 
+// Beyond this many times the largest measured batch, the number of samples was predicted worse than by a constant
+// (docs/internals/validation.md, large_batch).
+constexpr double far_batch = 8.0;
+
+std::string steps_text(const learning_rate::Target& target,
+                       const std::map<std::string, std::vector<Machine>>& machines) {
+  if (target.measured.empty())
+    return fmt::format(
+        "A target that takes {} steps at the base batch of {} takes fewer steps at a larger batch: S = S_min (1 + φ_c "
+        "/ "
+        "B) (McCandlish et al. 2018; φ_c as in the table of larger batches). Assumptions: every N uses a learning rate "
+        "that suits its batch, and the noise scale is constant; in a training it grows.",
+        target.base_steps, units::format_quantity(target.base_batch, "", 6));
+  std::string batches;
+  double largest = 0.0;
+  for (const learning_rate::BatchSamples& one : target.measured) {
+    batches += (batches.empty() ? "" : ", ") + units::format_quantity(one.batch, "", 6);
+    largest = std::max(largest, one.batch);
+  }
+  std::string text = fmt::format(
+      "Samples to the target were measured at the batch{} {}. At other batches: E = E_min (1 + B / B_crit) (McCandlish "
+      "et "
+      "al. 2018), with a B_crit that these measurements and other published trainings allow, and a 90 % interval. "
+      "Assumption: every N uses a learning rate that is tuned for its batch.",
+      target.measured.size() == 1 ? "" : "es", batches);
+  std::string far;
+  for (const auto& [strategy, all] : machines)
+    for (const Machine& machine : all)
+      if (far.empty() && machine.batch > far_batch * largest) far = fmt::format("N = {}", machine.workers);
+  if (!far.empty())
+    text += fmt::format(
+        " From {} on, the batch is more than {:.0f} times the largest measured batch: use the interval, not the "
+        "middle.",
+        far, far_batch);
+  return text;
+}
+
 }  // namespace
 
 std::int64_t base_training_steps(const fit::LearningRateOptions& options) {
@@ -56,17 +93,17 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
   target.base_steps = static_cast<double>(steps);
   target.noise_scale_samples = learning_rate::critical_batch(question.noise_scale_samples);
   target.price_per_gpu_hour = question.price_per_gpu_hour;
+  target.measured = question.measured;
 
   std::map<std::string, std::vector<Machine>> machines;
   for (const TrainingTime& time : times)
     if (time.step_s > 0.0 && time.step_low_s > 0.0)
       machines[time.strategy].push_back(machine_of(options, time, question.gpus_per_node));
   table.note = fmt::format(
-      "A target that takes {} steps at the base batch of {} takes fewer steps at a larger batch: S = S_min (1 + φ_c / "
-      "B) (McCandlish et al. 2018; φ_c as in the table of larger batches). Time = steps × predicted median step. Low: "
-      "fewest steps at the shortest step. High: most steps at the longest step. GPU-hours: of {}. Assumptions: every N "
-      "uses a learning rate that suits its batch, and the noise scale is constant; in a training it grows.",
-      steps, units::format_quantity(target.base_batch, "", 6),
+      "{} Time = steps × predicted median step. Low: fewest steps at the shortest step. High: most steps at the "
+      "longest "
+      "step. GPU-hours: of {}.",
+      steps_text(target, machines),
       question.gpus_per_node > 0 ? fmt::format("whole nodes of {}", question.gpus_per_node)
                                  : std::string("one GPU (or one CPU process) per worker"));
   for (const auto& [strategy, all] : machines) {
