@@ -214,9 +214,9 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
   ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
     if (!options.files.empty()) result = import::import_traces(into, options);
     for (const std::filesystem::path& log : files.logs) {
-      const fit::AllReduceLog all_reduces = fit::read_all_reduces(log, request.log_ranks);
-      sweeps += import::import_nccl_log(into, all_reduces, log, {request.nodes});
-      for (const std::string& warning : fit::messages_of(all_reduces))
+      const fit::AllReduceLog collectives = fit::read_collectives(log, request.log_ranks);
+      sweeps += import::import_nccl_log(into, collectives, log, {request.nodes});
+      for (const std::string& warning : fit::messages_of(collectives))
         warnings.push_back(log.string() + ": " + warning);
     }
   });
@@ -226,7 +226,7 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
                                     request.subcommand, result.events, result.ranks, result.ranks == 1 ? "" : "s",
                                     result.world_size, result.steps, seconds);
   if (!context.quiet && sweeps > 0)
-    context.messages << fmt::format("ddpprof import: {} sweep{} of all-reduces\n", sweeps, sweeps == 1 ? "" : "s");
+    context.messages << fmt::format("ddpprof import: {} sweep{} of collectives\n", sweeps, sweeps == 1 ? "" : "s");
   for (const std::string& warning : warnings) context.messages << "ddpprof import: warning: " << warning << '\n';
   return files.traces.empty() ? ExitCode::done : fit_imported(request, made.database, result.world_size, context);
 }

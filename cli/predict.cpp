@@ -10,8 +10,11 @@
 #include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/table/all_reduce_log.hpp"
 #include "analysis/fit/table/step_csv.hpp"
+#include "analysis/fit/table/stored_collectives.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
+#include "analysis/predict/collective_prediction.hpp"
 #include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/report/tables/collectives/collectives.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "cli/option_values.hpp"
@@ -40,11 +43,11 @@ class PredictSubcommand final : public Subcommand {
   std::string_view summary() const override { return "Predict N workers from measurements"; }
 
   void declare(CLI::App& app) override {
-    app.add_option(
-           "FILE", file_,
-           "Trace database, as written by ddpprof run or import, or a CSV table of step times with the columns\n"
-           "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
-           "[,sync_time_s]")
+    app.add_option("FILE", file_,
+                   "Trace database, as written by ddpprof run or import, also of nccl-tests' logs alone, or a CSV "
+                   "table of step times with the columns\n"
+                   "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
+                   "[,sync_time_s]")
         ->required();
     app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
     app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
@@ -97,6 +100,10 @@ class PredictSubcommand final : public Subcommand {
     try {
       if (const std::vector<fit::StepRow> steps = fit::stored_steps(database); !steps.empty()) {
         render(from_table(steps, workers), format, context.out, context.width);
+        return ExitCode::done;
+      }
+      if (const std::vector<fit::CollectiveRun> sweeps = fit::stored_collectives(database); !sweeps.empty()) {
+        render(from_sweeps(sweeps, workers), format, context.out, context.width);
         return ExitCode::done;
       }
       if (batch_)
@@ -162,6 +169,21 @@ class PredictSubcommand final : public Subcommand {
     } catch (const fit::CsvError& error) {
       throw Failure(ExitCode::usage, error.what());
     }
+  }
+
+  report::Report from_sweeps(const std::vector<fit::CollectiveRun>& sweeps,
+                             const std::vector<long long>& workers) const {
+    if (batch_ || accumulation_ || !what_if_.empty() || !logs_.empty() || !sharing_.empty())
+      throw Failure(ExitCode::usage,
+                    "this database has collectives of nccl-tests only, so no step: of the options, --workers, "
+                    "--gpus-per-node, --confidence and --format apply",
+                    "import the logs together with a trace to predict steps");
+    const double confidence = confidence_.value_or(0.9);
+    return {"predict",
+            "Predictions",
+            {report::collective_predictions_table(
+                fit::predict_collectives(sweeps, {{workers.begin(), workers.end()}, gpus_per_node_, confidence}),
+                confidence)}};
   }
 
   report::Report from_table(const std::vector<fit::StepRow>& rows, const std::vector<long long>& workers) const {

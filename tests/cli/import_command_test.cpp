@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/analysis/import/tables/nccl_text.hpp"
 #include "tests/cli/command_line.hpp"
 #include "tracer/store/database.hpp"
 
@@ -81,7 +82,7 @@ TEST_F(ImportCommand, LogsStandAloneOrBesideTraces) {
   const std::string log = file("all_reduce.txt", log_text), out = missing("log.db");
   const Outcome alone = run_ddpprof({"import", log, "--out", out, "--format", "json"});
   ASSERT_EQ(alone.code, 0) << alone.messages;
-  EXPECT_THAT(alone.messages, HasSubstr("1 sweep of all-reduces"));
+  EXPECT_THAT(alone.messages, HasSubstr("1 sweep of collectives"));
   const auto document = nlohmann::json::parse(alone.out);
   EXPECT_EQ(document["report"], "comm");
   EXPECT_EQ(document["tables"][0]["rows"].size(), 3U);
@@ -96,7 +97,33 @@ TEST_F(ImportCommand, LogsStandAloneOrBesideTraces) {
   const Outcome both = run_ddpprof({"import", file("rank0.json", trace_text), log, "--out", out, "--overwrite"});
   EXPECT_EQ(both.code, 0) << both.messages;
   EXPECT_THAT(both.messages, HasSubstr("events of 1 rank"));
-  EXPECT_THAT(both.messages, HasSubstr("1 sweep of all-reduces"));
+  EXPECT_THAT(both.messages, HasSubstr("1 sweep of collectives"));
+}
+
+// Rings of 20 us and 2(N-1)/N bytes at 100 GB/s on one host: the bus bandwidth of 8 ranks is that of 4.
+TEST_F(ImportCommand, LogsAloneArePredictedAtOtherRanks) {
+  std::vector<std::string> import = {"import"};
+  for (const std::int64_t ranks : {2, 4}) {
+    const test::NcclText text{.ranks = ranks, .hosts = 1, .busbw = 100.0};
+    import.push_back(file("ranks" + std::to_string(ranks) + ".txt", text.all()));
+  }
+  const std::string out = missing("sweeps.db");
+  import.insert(import.end(), {"--out", out});
+  ASSERT_EQ(run_ddpprof(import).code, 0);
+  const Outcome predicted =
+      run_ddpprof({"predict", out, "--workers", "8,16", "--gpus-per-node", "8", "--format", "json"});
+  ASSERT_EQ(predicted.code, 0) << predicted.messages;
+  const auto rows = nlohmann::json::parse(predicted.out)["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 12U);
+  EXPECT_EQ(rows[10]["op"], "all_reduce");
+  EXPECT_EQ(rows[10]["bytes"], std::int64_t{1} << 30);
+  EXPECT_NEAR(rows[10]["busbw_bytes_per_s"].get<double>(), 100e9, 1e9);
+  EXPECT_LT(rows[10]["time_low_s"].get<double>(), rows[10]["time_s"].get<double>());
+  EXPECT_THAT(rows[11]["note"].get<std::string>(), HasSubstr("links between hosts")) << "16 ranks need two hosts";
+  EXPECT_TRUE(rows[11]["time_s"].is_null());
+  const Outcome wrong = run_ddpprof({"predict", out, "--workers", "8", "--what-if", "compute=2x"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.messages, HasSubstr("collectives of nccl-tests only"));
 }
 
 TEST_F(ImportCommand, WhatAFolderHoldsBesideTracesIsSaidAndLeftOut) {

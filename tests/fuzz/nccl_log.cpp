@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                           row.in_place_s >= 0 && std::isfinite(row.in_place_s),
                       "a row is in its range");
     }
-    const fit::AllReduceLog log = fit::read_all_reduces(path);
+    const fit::AllReduceLog log = fit::read_collectives(path);
     for (const fit::AllReduceRun& one : log.runs) {
       fuzz::require(one.ranks >= 2, "all-reduces are of two ranks or more");
       fit::curve_of(one);

@@ -165,6 +165,8 @@ void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
     if (key.first == "ddp") places.emplace(key.second, pool.profile.machine);
   for (const MeasurementInfo& info : sweeps) {
     if (info.machine.workers < 2) continue;
+    const std::vector<CommInfo> all_reduces = read_comm_points(sql, info.id);
+    if (all_reduces.empty()) continue;  // of other collectives
     const auto [place, added] = places.emplace(info.machine.workers, info.machine);
     if (!added && !same_place(place->second, info.machine)) {
       measured.warnings.push_back(
@@ -173,7 +175,7 @@ void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
           "not used");
       continue;
     }
-    for (const CommInfo& point : read_comm_points(sql, info.id)) {
+    for (const CommInfo& point : all_reduces) {
       if (point.duration_ns <= 0) continue;
       PointPool& pool = points[{info.machine.workers, point.bytes, true, 0, {}}];
       pool.machine = info.machine;

@@ -30,6 +30,23 @@ void warn_of_single_hosts(AllReduceLog& log) {
                           std::string("if one run on all hosts was intended, ") + build_with_mpi});
 }
 
+// The name in databases of a collective of nccl-tests that is predicted; empty for others.
+std::string other_op(const std::string& collective) {
+  if (collective == "all_gather" || collective == "reduce_scatter") return collective;
+  return collective == "alltoall" ? "all_to_all" : "";
+}
+
+// Returns the run of another collective, if its ranks are listed or given and its bandwidths agree with them.
+std::optional<OtherRun> other_run(const NcclTestsRun& run, std::optional<std::int64_t> given) {
+  const std::string op = other_op(run.collective);
+  const std::int64_t ranks = run.ranks > 0 ? run.ranks : given.value_or(0);
+  if (op.empty() || ranks < 2 || run.copies > 1 || run.cpu_times || run.root >= 0) return std::nullopt;
+  if (run.ranks > 0 && given && *given != run.ranks) return std::nullopt;
+  const double factor = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+  if (run.bus_factor > 0.0 && std::abs(run.bus_factor / factor - 1.0) > 0.03) return std::nullopt;
+  return OtherRun{run, ranks, op};
+}
+
 }  // namespace
 
 std::optional<LogRefusal> all_reduce_refusal(const NcclTestsRun& run, std::optional<std::int64_t> ranks) {
@@ -61,7 +78,9 @@ std::optional<LogRefusal> all_reduce_refusal(const NcclTestsRun& run, std::optio
   return std::nullopt;
 }
 
-AllReduceLog read_all_reduces(const std::filesystem::path& path, std::optional<std::int64_t> given) {
+namespace {
+
+AllReduceLog read_log(const std::filesystem::path& path, std::optional<std::int64_t> given, bool with_others) {
   const std::string file = path.string() + ": ";
   std::vector<NcclTestsRun> runs = read_nccl_tests(path);
   AllReduceLog log;
@@ -83,12 +102,26 @@ AllReduceLog read_all_reduces(const std::filesystem::path& path, std::optional<s
       continue;
     }
     if (!first) first = refused;
+    if (auto other = with_others ? other_run(run, given) : std::nullopt) {
+      log.others.push_back(*std::move(other));
+      continue;
+    }
     log.warnings.push_back({"log_run_left_out", name_of_run(run, i + 1) + " was left out: " + refused->reason,
                             refused->advice == give_all_reduces ? others_are_used : refused->advice});
   }
-  if (log.runs.empty()) throw NcclTestsError(file + first->reason + "; " + first->advice);
+  if (log.runs.empty() && log.others.empty()) throw NcclTestsError(file + first->reason + "; " + first->advice);
   warn_of_single_hosts(log);
   return log;
+}
+
+}  // namespace
+
+AllReduceLog read_all_reduces(const std::filesystem::path& path, std::optional<std::int64_t> given) {
+  return read_log(path, given, false);
+}
+
+AllReduceLog read_collectives(const std::filesystem::path& path, std::optional<std::int64_t> given) {
+  return read_log(path, given, true);
 }
 
 std::vector<std::string> messages_of(const AllReduceLog& log) {
@@ -97,8 +130,11 @@ std::vector<std::string> messages_of(const AllReduceLog& log) {
     for (const NcclTestsWarning& one : warnings) messages.push_back(run + one.message + "; " + one.advice);
   };
   add("", log.warnings);
+  const bool several = log.runs.size() + log.others.size() > 1;
   for (const AllReduceRun& one : log.runs)
-    add(log.runs.size() > 1 ? "run of " + std::to_string(one.ranks) + " ranks: " : "", one.run.warnings);
+    add(several ? "run of " + std::to_string(one.ranks) + " ranks: " : "", one.run.warnings);
+  for (const OtherRun& one : log.others)
+    add(several ? one.op + " of " + std::to_string(one.ranks) + " ranks: " : "", one.run.warnings);
   return messages;
 }
 

@@ -1,4 +1,5 @@
-// The all-reduces in a log of nccl-tests. Logs also have runs of other collectives, and runs that measured other times.
+// The collectives in a log of nccl-tests: all-reduces, and for predictions of collectives alone all-gathers,
+// reduce-scatters and all-to-alls. Logs also have runs of other collectives, and runs that measured other times.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,16 @@ struct AllReduceRun {
   bool derived = false;    // the number of ranks comes from the bandwidths
 };
 
+// A run of another collective.
+struct OtherRun {
+  NcclTestsRun run;
+  std::int64_t ranks = 0;  // 2 or more
+  std::string op;          // "all_gather", "reduce_scatter" or "all_to_all"
+};
+
 struct AllReduceLog {
-  std::vector<AllReduceRun> runs;          // at least one
+  std::vector<AllReduceRun> runs;          // at least one, unless there are others
+  std::vector<OtherRun> others;            // of read_collectives only
   std::vector<NcclTestsWarning> warnings;  // about the log as a whole, for example runs that were left out
 };
 
@@ -34,6 +43,9 @@ std::optional<LogRefusal> all_reduce_refusal(const NcclTestsRun&, std::optional<
 // Reads a log. `ranks` is used for runs that do not list their ranks. Throws NcclTestsError("FILE: reason; advice") if
 // no run has all-reduces of at least two ranks, if the number of ranks is unknown, or if `ranks` contradicts a run.
 AllReduceLog read_all_reduces(const std::filesystem::path&, std::optional<std::int64_t> ranks = {});
+
+// The same with the other collectives: throws only if the log has no run of either.
+AllReduceLog read_collectives(const std::filesystem::path&, std::optional<std::int64_t> ranks = {});
 
 // Returns all warnings, "MESSAGE; ADVICE". With several runs, those of a run begin with its number of ranks.
 std::vector<std::string> messages_of(const AllReduceLog&);

@@ -125,31 +125,34 @@ void note_warnings(store::Database& database, std::int64_t measurement,
     note(database, measurement, "warning", warning.code.c_str(), warning.message, warning.advice);
 }
 
-store::MeasurementRow sweep_of(const fit::AllReduceRun& one, const std::string& file, const LogPlace& place) {
+store::MeasurementRow sweep_of(const fit::NcclTestsRun& run, std::int64_t ranks, const std::string& file,
+                               const LogPlace& place) {
   store::MeasurementRow sweep;
   sweep.kind = "bench-comm";
   sweep.strategy = "none";
-  sweep.world_size = one.ranks;
+  sweep.world_size = ranks;
   sweep.backend = "nccl";
   sweep.device = "cuda";
-  sweep.nodes = one.run.hosts > 0 ? one.run.hosts : place.nodes.value_or(1);
-  if (sweep.nodes > one.ranks)
-    throw LogError(file + ": " + std::to_string(one.ranks) + " ranks cannot be on " + std::to_string(sweep.nodes) +
+  sweep.nodes = run.hosts > 0 ? run.hosts : place.nodes.value_or(1);
+  if (sweep.nodes > ranks)
+    throw LogError(file + ": " + std::to_string(ranks) + " ranks cannot be on " + std::to_string(sweep.nodes) +
                    " hosts; correct --nodes");
-  sweep.cores = (one.ranks + sweep.nodes - 1) / sweep.nodes;
+  sweep.cores = (ranks + sweep.nodes - 1) / sweep.nodes;
   sweep.options = nlohmann::json{{"source", "nccl-tests"},
-                                 {"type", store::to_valid_utf8(one.run.type)},
-                                 {"operation", store::to_valid_utf8(one.run.operation)}}
+                                 {"type", store::to_valid_utf8(run.type)},
+                                 {"operation", store::to_valid_utf8(run.operation)}}
                       .dump();
   return sweep;
 }
 
-void insert_times(store::Database& database, std::int64_t shard, const std::vector<fit::NcclTestsRow>& rows) {
+void insert_times(store::Database& database, std::int64_t shard, const std::string& op,
+                  const std::vector<fit::NcclTestsRow>& rows) {
   store::Inserter<store::CommPointRow> points(database);
   std::map<std::int64_t, std::int64_t> seen;  // lines so far, by size
   for (const fit::NcclTestsRow& row : rows) {
     store::CommPointRow point;
     point.shard_id = shard;
+    point.op = op;
     point.bytes = row.bytes;
     point.iteration = 2 * seen[row.bytes]++;
     point.duration_ns = nanoseconds(row.out_of_place_s);
@@ -162,21 +165,16 @@ void insert_times(store::Database& database, std::int64_t shard, const std::vect
 }
 
 // Returns the id of the measurement.
-std::int64_t insert_sweep(store::Database& database, const fit::AllReduceRun& one, const std::string& file,
-                          const LogPlace& place) {
-  const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep_of(one, file, place));
-  insert_times(database, only_shard(database, id, "nccl-tests"), one.run.rows);
-  if (one.run.hosts > 0 && place.nodes && *place.nodes != one.run.hosts)
+std::int64_t insert_sweep(store::Database& database, const fit::NcclTestsRun& run, const std::string& op,
+                          std::int64_t ranks, const std::string& file, const LogPlace& place) {
+  const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep_of(run, ranks, file, place));
+  insert_times(database, only_shard(database, id, "nccl-tests"), op, run.rows);
+  if (run.hosts > 0 && place.nodes && *place.nodes != run.hosts)
     note(database, id, "info", "log_hosts",
-         "the log names " + std::to_string(one.run.hosts) + " hosts, which are used, but --nodes is " +
+         "the log names " + std::to_string(run.hosts) + " hosts, which are used, but --nodes is " +
              std::to_string(*place.nodes),
          "give a log of the hosts that the job ran on");
-  if (one.derived)
-    note(database, id, "info", "log_ranks_derived",
-         "the log does not name its ranks: " + std::to_string(one.ranks) +
-             ", because busbw is 2 (N-1)/N times algbw only for this number",
-         "give --log-ranks if this is wrong");
-  note_warnings(database, id, one.run.warnings);
+  note_warnings(database, id, run.warnings);
   return id;
 }
 
@@ -186,12 +184,23 @@ std::int64_t import_nccl_log(store::Database& database, const fit::AllReduceLog&
                              const LogPlace& place) {
   try {
     store::BulkLoad load(database);
+    std::int64_t sweeps = 0;
+    const auto insert = [&](const fit::NcclTestsRun& run, const std::string& op, std::int64_t ranks) {
+      const std::int64_t id = insert_sweep(database, run, op, ranks, file.string(), place);
+      if (sweeps++ == 0) note_warnings(database, id, log.warnings);
+      return id;
+    };
     for (const fit::AllReduceRun& one : log.runs) {
-      const std::int64_t id = insert_sweep(database, one, file.string(), place);
-      if (&one == &log.runs.front()) note_warnings(database, id, log.warnings);
+      const std::int64_t id = insert(one.run, "all_reduce", one.ranks);
+      if (one.derived)
+        note(database, id, "info", "log_ranks_derived",
+             "the log does not name its ranks: " + std::to_string(one.ranks) +
+                 ", because busbw is 2 (N-1)/N times algbw only for this number",
+             "give --log-ranks if this is wrong");
     }
+    for (const fit::OtherRun& one : log.others) insert(one.run, one.op, one.ranks);
     load.commit();
-    return static_cast<std::int64_t>(log.runs.size());
+    return sweeps;
   } catch (const SQLite::Exception& failure) {
     throw store::translate(failure, database.path());
   }

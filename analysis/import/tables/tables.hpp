@@ -1,9 +1,9 @@
-// Imports tables into a trace database: step times from a CSV file, and all-reduces from the output of nccl-tests.
+// Imports tables into a trace database: step times from a CSV file, and collectives from the output of nccl-tests.
 //
 // A table of steps becomes one training for each placement (workers, nodes, devices of a node, batch, micro-batches).
 // Its measured steps are the table's rows; fit::stored_steps returns the rows in their order. Each run of a log becomes
-// a sweep of collectives: even iterations are out of place, odd iterations in place. Predictions use its times instead
-// of fitted links.
+// a sweep of collectives: even iterations are out of place, odd iterations in place. Predictions use the times of
+// all-reduces instead of fitted links.
 #pragma once
 
 #include <cstdint>

@@ -233,8 +233,9 @@ constexpr std::array kernel_summary_columns = {
 
 constexpr std::array comm_point_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
-    Column{"op", "TEXT NOT NULL", "", "all_reduce"},
-    Column{"bytes", "INTEGER NOT NULL", "bytes", ""},
+    Column{"op", "TEXT NOT NULL", "", "all_reduce; of nccl-tests also all_gather, reduce_scatter and all_to_all"},
+    Column{"bytes", "INTEGER NOT NULL", "bytes",
+           "of nccl-tests: its size, for all_gather and reduce_scatter the whole vector"},
     Column{"iteration", "INTEGER NOT NULL", "", ""},
     Column{"duration_ns", "INTEGER NOT NULL", "ns", "call to completion on this rank"},
     Column{"processor_ns", "INTEGER", "ns", "processor time of all threads of the rank meanwhile; NULL: not measured"},
@@ -387,7 +388,7 @@ constexpr std::array all_tables = {
           device_time_columns, "PRIMARY KEY (shard_id, name, start_ns)"},
     Table{"kernel_summary", "Kernels and copies of one rank's devices by name, summarised at load. Imports only.",
           kernel_summary_columns, "PRIMARY KEY (shard_id, name_id, kind)"},
-    Table{"comm_point", "bench-comm: one timed all-reduce.", comm_point_columns, ""},
+    Table{"comm_point", "bench-comm: one timed collective.", comm_point_columns, ""},
     Table{"fit", "Fitted models.", fit_columns, ""},
     Table{"prediction", "Predictions for N workers.", prediction_columns,
           "PRIMARY KEY (strategy, world_size, gpus_per_node)"},

@@ -1,6 +1,9 @@
 // Tables about collectives.
 #pragma once
 
+#include <vector>
+
+#include "analysis/predict/collective_prediction.hpp"
 #include "analysis/report/tables/source.hpp"
 
 namespace ddpprof::report {
@@ -8,5 +11,8 @@ namespace ddpprof::report {
 Table collectives_table(
     const Source&);               // each gradient bucket's all-reduce, and the other collectives (collectives.cpp)
 Table comm_table(const Source&);  // bench-comm (comm.cpp)
+
+// Answer of ddpprof predict for a database of nccl-tests' sweeps.
+Table collective_predictions_table(const std::vector<fit::CollectivePrediction>&, double confidence);
 
 }  // namespace ddpprof::report

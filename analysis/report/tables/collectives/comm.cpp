@@ -44,14 +44,20 @@ Table comm_table(const Source& source) {
          query.getColumn(3).getInt64(), query.getColumn(4).getInt64()}]
         .add(query.getColumn(6).getInt64(), units::ns_to_s(query.getColumn(5).getDouble()));
   }
+  bool others = false;
   for (const auto& [key, times] : all) {
     const auto& [op, backend, device, workers, bytes] = key;
+    others = others || op != "all_reduce";
     const stats::Interval time = times.median_interval();
     const double algbw = time.mid > 0 ? static_cast<double>(bytes) / time.mid : 0.0;
     table.rows.push_back({op_text(op, workers), backend, device, workers, bytes,
                           static_cast<std::int64_t>(times.size()), time.mid, time.low, time.high,
                           time.mid > 0 ? Cell(algbw) : Cell(),
                           time.mid > 0 ? Cell(algbw * metrics::bus_factor(op, workers)) : Cell()});
+  }
+  if (others) {
+    table.title = "Collectives by size";
+    table.note += " Busbw of all_gather, reduce_scatter and all_to_all: algbw · (N−1)/N.";
   }
   return table;
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* step_rule =
     "A step's time is the mean over its ranks. Values are medians over the measured steps with the median's 95 % "
     "interval (whole repeats are resampled). ";
-constexpr const char* part_rule = "Parts of a step are means over the ranks, then medians over the steps. ";
+constexpr const char* step_part_rule = "Parts of a step are means over the ranks, then medians over the steps. ";
 constexpr const char* overlap_rule =
     "Overlap rule “intersection”: overlapped = communication ∩ compute, exposed = communication − compute. ";
 
@@ -114,7 +114,7 @@ Table step_table(const Source& source) {
 Table time_table(const Source& source) {
   Table table =
       measured_step_table("time", "Parts of a step",
-                          std::string(part_rule) + overlap_rule +
+                          std::string(step_part_rule) + overlap_rule +
                               "DDP's own Logger counts overlap from the start of communication to the end of compute, "
                               "which is an upper bound. Skew: time in collectives spent waiting for slower ranks. With "
                               "N = 1 communication is a local all-reduce: nothing is transferred.");
@@ -164,7 +164,7 @@ Table steps_table(const Source& source) {
 Table overlap_table(const Source& source) {
   Table table =
       measured_step_table("overlap", "Overlap of communication and compute",
-                          std::string(part_rule) + overlap_rule +
+                          std::string(step_part_rule) + overlap_rule +
                               "Overlapped share = overlapped / communication (as in HTA). Exposed share = exposed / "
                               "step. DDP's own Logger uses a different rule: it counts overlap from the start of "
                               "communication to the end of compute, which is an upper bound.");

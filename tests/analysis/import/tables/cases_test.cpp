@@ -111,10 +111,14 @@ TEST_P(TableCases, TwoAndFourNodesAreTwoSweeps) {
   EXPECT_EQ(sweeps[1].largest_ns, 20823700);
 }
 
-TEST_P(TableCases, OfTwoCollectivesTheAllReduceIsUsed) {
-  EXPECT_THAT(sweeps_of("nccl_all_reduce_then_all_gather_mixed_up.log"), ElementsAre(Sweep{16, 2, 11, 10086300}));
-  EXPECT_THAT(imported_.messages, HasSubstr("run 2 (all_gather_perf) was left out"));
-  EXPECT_THAT(warnings(), ElementsAre("log_run_left_out"));
+TEST_P(TableCases, TwoCollectivesAreTwoSweepsWithTheirNames) {
+  const std::vector<Sweep> sweeps = sweeps_of("nccl_all_reduce_then_all_gather_mixed_up.log");
+  ASSERT_EQ(sweeps.size(), 2U);
+  EXPECT_EQ(sweeps[0], (Sweep{16, 2, 11, 10086300}));
+  EXPECT_EQ(sweeps[1].ranks, 16);
+  SQLite::Database sql(database());
+  EXPECT_EQ(sql.execAndGet("SELECT group_concat(DISTINCT op) FROM comm_point").getString(), "all_reduce,all_gather");
+  EXPECT_THAT(warnings(), ElementsAre());
 }
 
 TEST_P(TableCases, AReduceIsRefused) {

@@ -120,6 +120,25 @@ TEST_F(NcclRuns, OtherCollectivesAreLeftOut) {
               HasSubstr("the test is broadcast_perf"));
 }
 
+// Named by the program, with their ranks listed and (N-1)/N as the factor of their bandwidths.
+TEST_F(NcclRuns, OtherCollectivesAreReadForPredictionsOfTheirOwn) {
+  const double factor = 15.0 / 16.0;
+  const NcclText all_reduce, gather{.program = "all_gather_perf", .operation = "none", .bus_factor = factor},
+      exchange{.program = "alltoall_perf", .operation = "none", .bus_factor = factor},
+      wrong{.program = "reduce_scatter_perf"};
+  const auto collectives = [&](const std::string& text) { return fit::read_collectives(write("log.txt", text)); };
+  const fit::AllReduceLog log = collectives(gather.all() + all_reduce.all() + exchange.all() + wrong.all());
+  ASSERT_EQ(log.runs.size(), 1U);
+  ASSERT_EQ(log.others.size(), 2U);
+  EXPECT_EQ(log.others[0].op, "all_gather");
+  EXPECT_EQ(log.others[0].ranks, 16);
+  EXPECT_EQ(log.others[1].op, "all_to_all");
+  ASSERT_EQ(log.warnings.size(), 1U) << "the bandwidths are not those of a reduce-scatter";
+  EXPECT_THAT(log.warnings[0].message, HasSubstr("reduce_scatter_perf"));
+  EXPECT_TRUE(collectives(gather.all()).runs.empty());
+  EXPECT_THAT(refusal(gather.all()), HasSubstr("the test is all_gather_perf")) << "as links of a training";
+}
+
 TEST_F(NcclRuns, OfGroupsTheOneOfRankZeroCounts) {
   const NcclText of_eight{.ranks = 8, .hosts = 1};
   std::string devices, pairs;
