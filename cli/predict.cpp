@@ -50,8 +50,15 @@ class PredictSubcommand final : public Subcommand {
                    "[,sync_time_s]")
         ->required();
     app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
-    app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
+    app.add_option("--gpus-per-node", gpus_per_node_,
+                   "Ranks per host; 0: CPU ranks on one host, GPUs as many as measured, at least 8\n"
+                   "(default: the scenario's)")
         ->type_name("N");
+    app.add_option("--inter-node", inter_node_,
+                   "Links of one node to others, used if none was measured: an Ethernet rate (25Gbit/s, 100Gbit/s),\n"
+                   "InfiniBand (edr, hdr, ndr, xdr), several (8xndr), or usual: 25 Gbit/s Ethernet to 8 × 400 Gbit/s\n"
+                   "InfiniBand (default: the scenario's)")
+        ->type_name("LINK");
     app.add_option("--batch-per-worker", batch_,
                    "For a table of step times: the batch to predict (default: the most frequent one)")
         ->type_name("N");
@@ -117,6 +124,7 @@ class PredictSubcommand final : public Subcommand {
       fit::PredictOptions options = scenario ? scenario_queries::predict_options(*scenario) : fit::PredictOptions{};
       options.workers.assign(workers.begin(), workers.end());
       if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
+      if (!inter_node_.empty()) options.inter_node = collective::parse_node_links(inter_node_);
       if (confidence_) options.confidence = *confidence_;
       if (!sharing_.empty()) options.dedicated = sharing_ == "dedicated";
       options.what_if = what_if;
@@ -192,6 +200,8 @@ class PredictSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--what-if is for traces; a table of step times has no parts of a step");
     if (!logs_.empty())
       throw Failure(ExitCode::usage, "--all-reduce is for traces; a table of step times has no message sizes");
+    if (!inter_node_.empty())
+      throw Failure(ExitCode::usage, "--inter-node is for traces; a table of step times shows how its steps grow");
     if (!sharing_.empty())
       throw Failure(ExitCode::usage, "--sharing is for traces; a table of step times has no cores");
     constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;
@@ -212,7 +222,7 @@ class PredictSubcommand final : public Subcommand {
         rows, {{workers.begin(), workers.end()}, gpus_per_node_, batch_, accumulation_, confidence_.value_or(0.9)});
   }
 
-  std::string file_, workers_, sharing_, format_ = "table";
+  std::string file_, workers_, inter_node_, sharing_, format_ = "table";
   std::vector<std::string> what_if_, logs_;
   std::optional<std::int64_t> gpus_per_node_, batch_, accumulation_;
   std::optional<double> confidence_;

@@ -34,6 +34,8 @@ std::string Form::name() const {
 
 bool Form::across_hosts(std::int64_t workers) const { return curves && nearest_curve(*curves, workers).hosts() > 1; }
 
+bool Form::of_one_host(std::int64_t workers) const { return curves && nearest_curve(*curves, workers).hosts() == 1; }
+
 bool Form::inside_host(const Machine& machine) const {
   return machine.nodes == 1 && machine.workers <= ranks_inside && across_hosts(machine.workers);
 }

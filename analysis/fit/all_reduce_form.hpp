@@ -44,6 +44,8 @@ struct Form {
   std::string name() const;
   // Returns true if the curve that is used at this N was measured across hosts.
   bool across_hosts(std::int64_t workers) const;
+  // Returns true if that curve was measured on one host. False if its hosts are unknown.
+  bool of_one_host(std::int64_t workers) const;
   // Returns true if the ranks of this machine use the job's links inside one host, and the curve is of other links.
   bool inside_host(const Machine&) const;
   // Units of alpha and beta: 1, or for a curve the time of a small message's hop and of a large message's byte.

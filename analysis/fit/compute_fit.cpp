@@ -102,6 +102,8 @@ std::vector<double> nearest(const std::vector<Machine>& machines, std::int64_t r
 Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node) const {
   Machine machine = reference;
   machine.workers = workers;
+  if (gpus_per_node == 0 && reference.device == "cuda" && reference.nodes == 1)
+    gpus_per_node = std::max(usual_gpus_per_node, reference.ranks_per_host());
   if (gpus_per_node > 0) {
     machine.nodes = (workers + gpus_per_node - 1) / gpus_per_node;
   } else if (reference.nodes > 1) {

@@ -23,6 +23,9 @@
 
 namespace ddpprof::fit {
 
+// GPUs of one host, if neither the number nor a measurement of more is given: that of HGX and DGX servers.
+inline constexpr std::int64_t usual_gpus_per_node = 8;
+
 struct ComputeFit {
   bool usable = false;
   std::string strategy;
@@ -38,7 +41,9 @@ struct ComputeFit {
   double worst_relative_error = 0.0;  // of the law before interpolation
   BatchFit batch;
 
-  // Returns the machine with N ranks: all on this host, or `gpus_per_node` on each of several hosts like it.
+  // Returns the machine with N ranks: `gpus_per_node` on each of several hosts like the measured one. 0: as many as on
+  // each measured host if several were measured; otherwise all on this host, of GPUs at most usual_gpus_per_node or the
+  // number that was measured on it.
   Machine machine_for(std::int64_t workers, std::int64_t gpus_per_node) const;
   // Returns a machine on which every rank has the cores of one rank at N = 1.
   Machine dedicated_machine(std::int64_t workers) const;

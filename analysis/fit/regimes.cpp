@@ -225,6 +225,15 @@ collective::Hops Regimes::hops(std::int64_t workers, std::int64_t bytes) const {
   return {count, regime.bandwidth_factor * moved(algorithm, workers, bytes) / count};
 }
 
+double Regimes::latency_across(std::int64_t workers, std::int64_t nodes, double longer, std::int64_t bytes) const {
+  const Regime& regime = at(workers, bytes);
+  const std::string_view algorithm = algorithm_of(regime.name);
+  const double inside = regime.base_hops + latencies(algorithm, workers, this->nodes(workers), across_);
+  if (!(inside > 0.0 && regime.latency_factor > 0.0)) return 1.0;
+  const double between = 1.0 + longer / regime.latency_factor;
+  return (regime.base_hops + latencies(algorithm, workers, nodes, between)) / inside;
+}
+
 std::string Regimes::ladder_text(std::int64_t workers) const {
   std::string text;
   for (const Rung& rung : ladder(workers)) {

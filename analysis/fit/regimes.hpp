@@ -46,6 +46,9 @@ class Regimes {
   // Returns the latencies of the common hop that an all-reduce takes and the bytes that move at the common bandwidth,
   // in the form of Hops: `count` latencies, `bytes` each.
   collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
+  // Returns the latencies of an all-reduce over this number of nodes, over the latencies that hops() counts. A hop
+  // between nodes takes `longer` common hops more than a hop inside a node.
+  double latency_across(std::int64_t workers, std::int64_t nodes, double longer, std::int64_t bytes) const;
   const std::vector<Regime>& all() const { return regimes_; }
   // "RING/LL up to 64 KiB, then RING/SIMPLE"
   std::string ladder_text(std::int64_t workers) const;

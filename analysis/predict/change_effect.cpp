@@ -2,25 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/step_interval.hpp"
 #include "analysis/predict/step_model/batch_change.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
 namespace {
 
-void add_speedup(WhatIfRow& row, const std::vector<double>& before_s, const std::vector<double>& after_s,
-                 double samples_ratio, double tail) {
-  std::vector<double> speedups;
-  for (std::size_t i = 0; i < std::min(before_s.size(), after_s.size()); ++i)
-    speedups.push_back(samples_ratio * before_s[i] / std::max(after_s[i], 1e-9));
+// Each sample is compared with the same sample without the change, and each end of a range of links with the same end.
+void add_speedup(WhatIfRow& row, const std::vector<std::vector<double>>& before_s,
+                 const std::vector<std::vector<double>>& after_s, double samples_ratio, double tail) {
   row.speedup = row.throughput > 0.0 ? row.changed_throughput / row.throughput
                                      : samples_ratio * row.step_s / row.changed_step_s;  // an unknown batch
-  row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
-  row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
+  row.speedup_low = row.speedup_high = row.speedup;
+  for (std::size_t end = 0; end < std::max(before_s.size(), after_s.size()); ++end) {
+    // One of two machines may need links that were not measured.
+    const std::vector<double>& before = before_s[std::min(end, before_s.size() - 1)];
+    const std::vector<double>& after = after_s[std::min(end, after_s.size() - 1)];
+    std::vector<double> speedups;
+    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
+      speedups.push_back(samples_ratio * before[i] / std::max(after[i], 1e-9));
+    row.speedup_low = std::min(row.speedup_low, stats::quantile(speedups, tail));
+    row.speedup_high = std::max(row.speedup_high, stats::quantile(speedups, 1.0 - tail));
+  }
+}
+
+// Returns the steps of the samples at each end of the case's range of links.
+std::vector<std::vector<double>> steps_at_ends(const Predictor& predictor, const StepCase& at, std::size_t most) {
+  std::vector<std::vector<double>> all;
+  for (const StepCase& end : link_ends(at))
+    all.push_back(predictor.prepared().samples.steps_s(end, drift_sd(predictor, at.machine), most));
+  return all;
 }
 
 double tail_of(const Predictor& predictor) { return (1.0 - predictor.job().options().confidence) / 2.0; }
@@ -46,18 +63,17 @@ WhatIfRow change_effect(const Predictor& predictor, std::int64_t workers, const 
   if (!(row.changed_step_s > 0.0)) throw std::invalid_argument("the changed step would take no time");
   row.throughput = throughput(job, workers, row.step_s, {});
   row.changed_throughput = throughput(job, workers, row.changed_step_s, change);
-  const double drift = drift_sd(predictor, after.machine);
-  const MonteCarlo& drawn = predictor.prepared().samples;
-  const std::vector<double> before_s = drawn.steps_s(before, drift, drawn.count_for(change));
-  const std::vector<double> after_s = drawn.steps_s(after, drift, drawn.count_for(change));
+  const std::size_t count = predictor.prepared().samples.count_for(change);
   const StepProfile& profile = job.nearest(before.machine);
   const double samples = throughput(job, workers, 1.0, {});
   const double samples_ratio = samples > 0.0 ? throughput(job, workers, 1.0, change) / samples
                                              : rounds_ratio(profile, change) * batch_ratio(profile, change);
   const double tail = tail_of(predictor);
-  row.changed_low_s = std::min(row.changed_step_s, stats::quantile(after_s, tail));
-  row.changed_high_s = std::max(row.changed_step_s, stats::quantile(after_s, 1.0 - tail));
-  add_speedup(row, before_s, after_s, samples_ratio, tail);
+  const stats::Interval changed = step_interval(predictor, after, row.changed_step_s, count, 0.0);
+  row.changed_low_s = std::min(row.changed_step_s, changed.low);
+  row.changed_high_s = std::max(row.changed_step_s, changed.high);
+  add_speedup(row, steps_at_ends(predictor, before, count), steps_at_ends(predictor, after, count), samples_ratio,
+              tail);
   return row;
 }
 
@@ -75,8 +91,7 @@ WhatIfRow machine_effect(const Predictor& here, const Predictor& there, std::int
   row.changed_throughput = throughput(there.job(), workers, row.changed_step_s, {});
   // Sample i of both has the same parameters, because both were drawn from the same models with the same seed.
   const auto steps_s = [&](const Predictor& one) {
-    const StepCase at = one.prepared().model.case_at(workers);
-    return one.prepared().samples.steps_s(at, drift_sd(one, at.machine));
+    return steps_at_ends(one, one.prepared().model.case_at(workers), SIZE_MAX);
   };
   const double samples = throughput(here.job(), workers, 1.0, {});
   const double samples_ratio = samples > 0.0 ? throughput(there.job(), workers, 1.0, {}) / samples : 1.0;

@@ -57,6 +57,8 @@ std::optional<NextMeasurement> next_measurement(const Predictor& predictor, std:
   const StepCase asked = predictor.prepared().model.case_at(workers);
   const Machine& machine = asked.machine;
   if (asked.measured || samples.size() < 3) return std::nullopt;
+  // A measurement on the measured links does not narrow the range of other links (links_note has the advice).
+  if (asked.link_range) return std::nullopt;
   const std::vector<double> steps = log_steps(predictor, workers);
   // Derivative of the step's logarithm with respect to the drift of the waiting.
   constexpr double nudge = 0.05;

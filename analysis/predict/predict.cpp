@@ -95,6 +95,7 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
       result.notes.push_back(what_if_none_note(strategy, refused->reason));
     }
   std::optional<std::int64_t> furthest;        // the largest N that was predicted
+  std::string linked;                          // the worker counts that need links that were not measured
   std::map<std::string, std::string> refused;  // the worker counts, by reason
   for (const std::int64_t workers : counts) {
     if (const auto refusal = predictor.refusal(workers)) {
@@ -108,11 +109,15 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
     result.why.push_back({strategy, workers, false, row.step_s, row.bound, std::move(why)});
     if (with_change) add_change(result, predictor, workers, row.bound);
     furthest = workers;
-    if (is_wide(row)) result.notes.push_back(uncertain_note(row));
+    if (job.needs_unmeasured_links(job.machine_for(workers)))
+      linked += (linked.empty() ? "" : ", ") + std::to_string(workers);
+    else if (is_wide(row))
+      result.notes.push_back(uncertain_note(row));
     if (row.efficiency > 1.05 && workers > 1) result.notes.push_back(too_good_note(row));
   }
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(not_predicted_note(job.models(), strategy, listed, reason));
+  if (!linked.empty()) result.notes.insert(result.notes.begin(), links_note(job, linked));
   if (furthest) add_next_measurement(result, predictor, *furthest);
   if (furthest && with_change) add_next_batch(result, predictor, *furthest);
   const double correction = largest_correction(predictor.prepared().calibrations, job.largest_measured());

@@ -40,6 +40,10 @@ Prediction predict(const Predictor& predictor, std::int64_t workers, const std::
   return row;
 }
 
+std::string unmeasured_links(const Prediction& row) {
+  return row.note.starts_with(links_not_measured) ? row.note.substr(0, row.note.find(';')) : "";
+}
+
 bool is_wide(const Prediction& row) { return row.step_high_s > wide_interval * row.step_low_s; }
 
 }  // namespace ddpprof::fit

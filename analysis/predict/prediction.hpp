@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/predict/gains.hpp"
@@ -16,6 +18,12 @@ using Prediction = store::PredictionRow;
 // Returns the prediction at N without a change. `why`: gains(predictor, workers). Throws std::invalid_argument with the
 // refusal.
 Prediction predict(const Predictor&, std::int64_t workers, const std::vector<TermGain>& why);
+
+// A row's note begins with this if its interval covers links between nodes that were not measured.
+inline constexpr std::string_view links_not_measured = "links between nodes were not measured";
+// Returns that part of the row's note, "links between nodes were not measured: the interval spans …"; empty if the row
+// has none.
+std::string unmeasured_links(const Prediction&);
 
 // Returns true if the interval spans more than a factor of ten.
 bool is_wide(const Prediction&);

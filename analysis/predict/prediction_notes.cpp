@@ -7,6 +7,7 @@
 
 #include "analysis/fit/text.hpp"
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/step_interval.hpp"
 #include "analysis/predict/step_model/batch_change.hpp"
 
 namespace ddpprof::fit {
@@ -50,6 +51,10 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
     if (!batch.empty()) add(batch);
     return text;
   }
+  if (job.needs_unmeasured_links(machine)) {
+    add(links_text(job));
+    if (job.options().gpus_per_node == 0) add(std::to_string(machine.ranks_per_host()) + " GPUs per node are assumed");
+  }
   if (!batch.empty()) add(batch);
   if (job.options().dedicated) {
     add("every rank has the cores of one rank at N = " + std::to_string(profiles.begin()->first));
@@ -57,11 +62,8 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
     add("assumes that " + std::to_string(machine.ranks_per_machine()) + " ranks share " +
         std::to_string(machine.cores) + " cores" + (machine.machines > 1 ? " on each machine" : ""));
   }
-  const Machine& last = profiles.rbegin()->second.machine;
-  // Containers on one machine are hosts whose links are the machine's memory.
-  const bool first_hosts = last.nodes == 1 ? machine.nodes > 1 : last.machines == 1 && machine.machines > 1;
-  const bool curves = !all_reduce.forms.empty() && all_reduce.picked().form.curves;
-  if (job.is_ddp() && first_hosts && workers > 1 && !curves) {
+  if (job.is_ddp() && job.options().dedicated && workers > 1 && profiles.rbegin()->second.machine.nodes == 1 &&
+      !(all_reduce.forms.empty() || all_reduce.picked().form.curves)) {
     add("links between hosts were not measured: they are assumed to be as fast as the links on this host");
   }
   if (job.is_ddp() && workers > 1 && !all_reduce.forms.empty())
@@ -80,8 +82,28 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
         std::string(job.asked_dedicated() ? ", as measured" : ""));
   if (job.models().measured.mixed) add("the other workloads of the database are not used");
   if (workers > 4 * job.largest_measured())
-    add("far beyond the largest measured N = " + std::to_string(job.largest_measured()));
+    add("far beyond the largest measured N = " + std::to_string(job.largest_measured()) +
+        (static_cast<double>(workers) > far_beyond_measured * static_cast<double>(job.largest_measured())
+             ? ": the interval is at least as wide as the errors of published scaling tables at this distance"
+             : ""));
   return text;
+}
+
+std::string links_text(const MeasuredJob& job) {
+  const std::string text = std::string(links_not_measured) + ": the interval ";
+  const NodeLinks& links = job.options().inter_node;
+  if (!links.named()) return text + "spans " + links.name;
+  return text + "assumes " + links.name + ", of which all-reduces reach " + rate_text(links.least_bytes_per_s) +
+         " to " + rate_text(links.most_bytes_per_s);
+}
+
+Note links_note(const MeasuredJob& job, const std::string& listed) {
+  const std::string measure = "give an nccl-tests log of these links with --all-reduce, or measure between nodes";
+  const std::string name =
+      "name the link with --inter-node or predict.inter_node (" + std::string(collective::node_links_example) + "), ";
+  const bool named = job.options().inter_node.named();
+  return make_note(named ? "info" : "warning", "links_not_measured",
+                   job.strategy() + " at N = " + listed + ": " + links_text(job), named ? measure : name + measure);
 }
 
 std::string wide_interval_text(const Prediction& row) {

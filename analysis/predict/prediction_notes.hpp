@@ -19,6 +19,12 @@ class MeasuredJob;
 std::string prediction_note(const Predictor&, std::int64_t workers);
 std::string wide_interval_text(const Prediction&);
 
+// Returns the assumption about links between nodes that were not measured. The note of a prediction that needs such
+// links begins with it.
+std::string links_text(const MeasuredJob&);
+// `listed`: the worker counts that need such links, separated by ", ".
+Note links_note(const MeasuredJob&, const std::string& listed);
+
 // Returns what a change of the batch assumes; empty if the measured batches show it.
 std::string batch_assumption(const MeasuredJob&, const WhatIf&);
 

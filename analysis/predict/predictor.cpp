@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/predict/step_interval.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -95,9 +96,8 @@ StepEstimate Predictor::estimate(std::int64_t workers, const WhatIf& change) con
     range = prepared_.measured_intervals.at(workers);
   } else {
     out.terms = modelled(at);
-    const MonteCarlo& samples = prepared_.samples;
-    range = interval_of(samples.steps_s(at, drift_sd(*this, at.machine), samples.count_for(change)),
-                        job().options().confidence, change.any() ? 0.0 : least_s(prepared_, at.machine));
+    range = step_interval(*this, at, out.terms.step_s(), prepared_.samples.count_for(change),
+                          change.any() ? 0.0 : least_s(prepared_, at.machine));
   }
   out.low_s = std::min(range.low, out.terms.step_s());
   out.high_s = std::max(range.high, out.terms.step_s());

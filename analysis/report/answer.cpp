@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/metrics/scaling.hpp"
+#include "analysis/predict/prediction.hpp"
 #include "analysis/report/answer.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
@@ -52,12 +53,25 @@ const store::PredictionRow* prediction_to_name(const std::vector<store::Predicti
   return found;
 }
 
+// Returns what the predictions assume about links between nodes that were not measured; empty if they need none.
+std::string links_sentence(const std::vector<store::PredictionRow>& rows) {
+  const auto found = std::ranges::find_if(rows, [](const auto& row) { return !fit::unmeasured_links(row).empty(); });
+  if (found == rows.end()) return "";
+  std::string text = fit::unmeasured_links(*found) + ".";
+  text.front() = 'L';
+  return text;
+}
+
 std::string predicted_sentence(const std::vector<store::PredictionRow>& rows) {
   const store::PredictionRow* row = prediction_to_name(rows);
   if (!row) return "";
   const std::string interval = fmt::format("{:.3g} %: {} to {}", 100.0 * row->confidence, time_text(row->step_low_s),
                                            time_text(row->step_high_s));
-  if (row->step_high_s > wide_interval * row->step_low_s)
+  const bool wide = row->step_high_s > wide_interval * row->step_low_s;
+  if (wide && !fit::unmeasured_links(*row).empty())
+    return fmt::format("Predicted: N = {} takes {} per step ({}). Name the link between nodes to narrow it.",
+                       row->world_size, time_text(row->step_s), interval);
+  if (wide)
     return fmt::format(
         "Predicted: N = {} is too far beyond the measured N for a useful prediction ({}). Measure more workers.",
         row->world_size, interval);
@@ -138,8 +152,8 @@ Table answer_table(const Source& source) {
   for (const auto& [strategy, curve] : curves) {
     std::string answer;
     for (const std::string& sentence :
-         {measured_sentence(source, strategy), scaling_sentence(curve, largest_measured[strategy]),
-          predicted_sentence(predictions[strategy])})
+         {links_sentence(predictions[strategy]), measured_sentence(source, strategy),
+          scaling_sentence(curve, largest_measured[strategy]), predicted_sentence(predictions[strategy])})
       if (!sentence.empty()) answer += (answer.empty() ? "" : " ") + sentence;
     table.rows.push_back({strategy, answer});
   }

@@ -185,6 +185,7 @@ QString Choice::measured_text() const { return combo_->itemText(combo_->findData
 
 void Choice::set_value(const QString& key) {
   const QSignalBlocker quiet(combo_);
+  if (combo_->findData(key) < 0) combo_->addItem(key, key);
   combo_->setCurrentIndex(combo_->findData(key));
   mark(measured_text());
 }

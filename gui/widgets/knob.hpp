@@ -89,7 +89,7 @@ class Choice : public KnobBase {
   Choice(const QString& label, const QString& help, const std::vector<Option>& options, QWidget* parent = nullptr);
 
   QString value() const;
-  // These do not emit `changed`.
+  // These do not emit `changed`. A key that is not an option is added as one.
   void set_value(const QString& key);
   void set_measured(const QString& key);
   void set_why_not(const QString& key, const QString& why);  // an empty text enables the option

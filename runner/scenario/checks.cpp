@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "runner/scenario/tensor_spec.hpp"
+#include "simulator/collective/node_links.hpp"
 
 namespace ddpprof::scenario {
 namespace {
@@ -39,6 +41,7 @@ class Checks {
     measure();
     sync();
     optimizer();
+    inter_node();
     check_learning_rate(scenario_, broken_, tree_);
     checkpoint();
     output();
@@ -409,6 +412,15 @@ class Checks {
     if (optimizer.kind == OptimizerKind::sgd || optimizer.momentum == 0.0) return;
     tree_.complain_at({"workload.optimizer.momentum"},
                       fmt::format("momentum applies only to sgd; with '{}' leave it out", to_string(optimizer.kind)));
+  }
+
+  void inter_node() {
+    if (!sound({"predict.inter_node"})) return;
+    try {
+      collective::parse_node_links(scenario_.predict.inter_node);
+    } catch (const std::invalid_argument& error) {
+      tree_.complain_at({"predict.inter_node"}, error.what());
+    }
   }
 
   void checkpoint() {

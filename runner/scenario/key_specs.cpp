@@ -373,11 +373,21 @@ std::vector<KeySpec> make_specs() {
                                       .unit = "workers",
                                       .limits = {.least = 1, .most = widest, .entries = 1, .ascending = true},
                                       .doc = "World sizes to predict."}));
-  add(bound<S, P, &Predict::gpus_per_node>({.key = "predict.gpus_per_node",
-                                            .type = integer,
-                                            .unit = "workers",
-                                            .limits = {.least = 0, .most = 1024},
-                                            .doc = "Workers per host. 0: all on one host."}));
+  add(bound<S, P, &Predict::gpus_per_node>(
+      {.key = "predict.gpus_per_node",
+       .type = integer,
+       .unit = "workers",
+       .limits = {.least = 0, .most = 1024},
+       .doc = "Workers per host. 0: all on one host on a CPU; of GPUs as many as were "
+              "measured on a host, at least 8."}));
+  add(bound<S, P, &Predict::inter_node>(
+      {.key = "predict.inter_node",
+       .type = text,
+       .unit = "",
+       .text_rule = "links of a node to other nodes, for example 100Gbit/s, hdr or 8xndr",
+       .doc = "Links of one node to other nodes, used if no measurement shows them: an Ethernet rate (`25Gbit/s`), "
+              "InfiniBand (`fdr`, `edr`, `hdr`, `ndr`, `xdr`), or several of one kind (`8xndr`). `usual`: from 25 "
+              "Gbit/s Ethernet to 8 × 400 Gbit/s InfiniBand, all of it in the interval."}));
   add(bound<S, P, &Predict::confidence>(
       {.key = "predict.confidence",
        .type = number,

@@ -130,7 +130,8 @@ struct Measure {
 
 struct Predict {
   std::vector<std::int64_t> workers = {8, 16, 32, 64};
-  std::int64_t gpus_per_node = 0;  // ranks per host; 0: all on one host
+  std::int64_t gpus_per_node = 0;    // ranks per host; 0: automatic (fit::PredictOptions)
+  std::string inter_node = "usual";  // links between nodes, for collective::parse_node_links
   double confidence = 0.9;
   Sharing sharing = Sharing::machine;  // machine: all ranks share this machine's cores, as measured;
                                        // dedicated: every rank has the cores that one rank has here at N = 1

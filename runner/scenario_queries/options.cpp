@@ -49,6 +49,7 @@ fit::PredictOptions predict_options(const scenario::Scenario& scenario) {
   fit::PredictOptions options;
   options.workers = all_workers(scenario);
   options.gpus_per_node = scenario.predict.gpus_per_node;
+  options.inter_node = collective::parse_node_links(scenario.predict.inter_node);
   options.confidence = scenario.predict.confidence;
   options.dedicated = scenario.predict.sharing == scenario::Sharing::dedicated;
   return options;

@@ -118,6 +118,32 @@ TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
               HasSubstr("--what-if is for traces"));
 }
 
+// The ranks were measured on one host; one rank per host is asked for.
+TEST_F(CommandLine, PredictBeginsWithTheLinksThatWereNotMeasured) {
+  const auto ask = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"predict", database_, "--workers", "8", "--gpus-per-node", "1"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_ddpprof(command);
+  };
+  const Outcome usual = ask({}), named = ask({"--inter-node", "100Gbit/s"});
+  EXPECT_THAT(usual.out, StartsWith("Predictions: links between nodes were not measured: the interval spans 25 Gbit/s "
+                                    "Ethernet to 8 × 400 Gbit/s InfiniBand per node\n"));
+  EXPECT_THAT(named.out, StartsWith("Predictions: links between nodes were not measured: the interval assumes "
+                                    "100Gbit/s per node"));
+  const auto width = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--format", "json"});
+    const auto document = nlohmann::json::parse(ask(more).out);
+    for (const auto& row : document["tables"][0]["rows"])
+      if (row["strategy"] == "ddp") return row["step_high_s"].get<double>() / row["step_low_s"].get<double>();
+    return 0.0;
+  };
+  EXPECT_LT(width({"--inter-node", "8xndr"}), width({}));
+  const Outcome wrong = ask({"--inter-node", "fast"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.messages, HasSubstr("'fast': expected for example 25Gbit/s"));
+  EXPECT_THAT(run_ddpprof({"predict", database_, "--workers", "8"}).out, StartsWith("Predictions\n"));
+}
+
 TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
   const std::string heading =
       "#  Rank  0 Group  0 Pid  1 on  node-a device  0 [0x10] NVIDIA A100\n"

@@ -29,15 +29,6 @@ std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
   return std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
 }
 
-// Returns how much longer the broadcast of buffers takes when latency changes: along a tree, as much as its hops
-// explain.
-double slower_broadcast_s(const StepCase& at, const StepParameters& parameters) {
-  if (!at.change.latency.changes()) return 0.0;
-  const double hop_s = parameters.form->hop_s(parameters.link, at.machine);
-  const double hops = std::ceil(std::log2(static_cast<double>(at.machine.workers)));
-  return std::min(at.buffers_s, hops * hop_s) * (at.change.latency.ratio(hop_s) - 1.0);
-}
-
 }  // namespace
 
 step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, double scale) {
@@ -55,8 +46,8 @@ step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, dou
   const bool reduces = machine.workers > 1 && parameters.form;
   collective::Link link, beside;
   if (reduces) {
-    link = beside = step_link(*parameters.form, machine, parameters.link, change);
-    beside.latency_s += fit::turn_s(*parameters.form, parameters.link, change);
+    link = beside = step_link(at, parameters);
+    beside.latency_s += fit::turn_s(at, parameters);
   }
   work.buckets.reserve(at.buckets.size());
   for (const Bucket& bucket : at.buckets) {
@@ -158,11 +149,11 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
     times.straggler_s[i] = at.lateness * (times.forward_s[i] + times.backward_s[i]) * parameters.straggler;
     times.copy_s_per_byte[i] = copy_s_per_byte * scales[i];
     if (!several) continue;
-    const collective::Link link = step_link(*parameters.form, at.machine, parameters.link, change);
+    const collective::Link link = step_link(at, parameters);
     times.hop_s[i] = link.latency_s;
     times.hop_s_per_byte[i] = link.bandwidth_s_per_byte;
     times.reduction_s_per_byte[i] = link.reduction_s_per_byte;
-    times.turn_s[i] = fit::turn_s(*parameters.form, parameters.link, change);
+    times.turn_s[i] = fit::turn_s(at, parameters);
     buffers_s[i] += slower_broadcast_s(at, parameters);
   }
   const step::DrawnLink kind{lanes_of(profile), several && all_parameters.front()->form->form.segmented};

@@ -49,6 +49,19 @@ const StepProfile* MeasuredJob::measured_on(const Machine& machine) const {
   return same_machine(profile.machine, machine) ? &profile : nullptr;
 }
 
+bool MeasuredJob::needs_unmeasured_links(const Machine& machine) const {
+  const AllReduceFit& all_reduce = models_->all_reduce;
+  if (!is_ddp() || options_.dedicated || machine.workers < 2 || machine.nodes < 2 || all_reduce.forms.empty())
+    return false;
+  // A log without its number of hosts is used as it is.
+  const Form& form = all_reduce.picked().form;
+  if (form.curves) return form.of_one_host(machine.workers);
+  // Containers of one machine are hosts whose links are the machine's memory.
+  return std::ranges::none_of(all_reduce.points, [&](const CollectivePoint& point) {
+    return point.machine.nodes > 1 && (point.machine.machines > 1 || machine.machines == 1);
+  });
+}
+
 const StepProfile& MeasuredJob::nearest(const Machine& machine) const {
   // Ranks per host come first because they set the compute time. Ties go to the smaller N.
   const auto distance = [&](const Machine& other) {

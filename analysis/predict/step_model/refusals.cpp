@@ -29,7 +29,16 @@ std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t w
   const bool sized = std::ranges::any_of(profiles, [](const auto& one) { return one.second.parameter_bytes > 0; });
   if (job.is_ddp() && job.models().measured.imported && !sized)
     return Refusal{"the size of the gradients is not recorded: give it with import --param-bytes"};
-  return communication_refusal(job);
+  if (auto refusal = communication_refusal(job)) return refusal;
+  const Machine machine = job.machine_for(workers);
+  if (job.needs_unmeasured_links(machine)) {
+    const FormFit& picked = job.models().all_reduce.picked();
+    if (!(picked.byte_s(picked.solution.values, machine) > 0.0))
+      return Refusal{
+          "the message sizes of the log do not show the bandwidth inside a node, which is compared with that of the "
+          "links between nodes: give a log with several sizes"};
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& change) {

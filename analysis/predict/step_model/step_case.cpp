@@ -159,12 +159,27 @@ StepCase step_case(const MeasuredJob& job, const Machine& machine, const WhatIf&
   at.copy_back_s_per_byte = copy_back_s_per_byte(job, profile, buckets_of(job, profile));
   if (machine.workers > 1) at.slowdown = slowdown(job);
   if (!change.frees(Term::latency)) at.buffers_s = buffers_s(job, profile, machine);
+  // Cores of their own do not move the ranks to other links.
+  const Machine linked = change.frees(Term::sharing) ? job.machine_for(machine.workers) : machine;
+  if (job.needs_unmeasured_links(linked)) {
+    at.link_range = range_of(job.options().inter_node, linked);
+    at.link = at.link_range->middle;
+    at.link_nodes = linked.nodes;
+  }
   return at;
 }
 
 StepCase step_case_at(const MeasuredJob& job, std::int64_t workers, const WhatIf& change) {
   const bool own_cores = change.frees(Term::sharing);
   return step_case(job, own_cores ? job.compute().dedicated_machine(workers) : job.machine_for(workers), change);
+}
+
+std::vector<StepCase> link_ends(const StepCase& at) {
+  if (!at.link_range) return {at};
+  std::vector<StepCase> ends = {at, at};
+  ends[0].link = at.link_range->fast;
+  ends[1].link = at.link_range->slow;
+  return ends;
 }
 
 Terms with_all_work(Terms terms, const StepCase& at) {

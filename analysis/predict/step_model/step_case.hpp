@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/predict/step_model/measured_job.hpp"
@@ -24,13 +25,21 @@ struct StepCase {
   double copy_back_s_per_byte = 0.0;  // at the profile's compute
   double slowdown = 1.0;              // of compute beside communication
   double buffers_s = 0.0;             // at the links as fitted
-  double least_step_s = 0.0;          // time of all ranks' work on the cores that they share
+  // If links between nodes are needed and were not measured: their range, the one that this case uses, and the number
+  // of nodes.
+  std::optional<NodeLinkRange> link_range;
+  NodeLink link;
+  std::int64_t link_nodes = 1;
+  double least_step_s = 0.0;  // time of all ranks' work on the cores that they share
 };
 
 // Throws std::invalid_argument if the change asks for a bucket size and the gradients' ready times are unknown.
 StepCase step_case(const MeasuredJob&, const Machine&, const WhatIf&);
 // The case at N on the machine that the options ask about. Each rank has its own cores if the change frees sharing.
 StepCase step_case_at(const MeasuredJob&, std::int64_t workers, const WhatIf& = {});
+
+// Returns the case over the fastest and over the slowest link of its range; the case itself without a range.
+std::vector<StepCase> link_ends(const StepCase&);
 
 // Raises compute so that the step is not shorter than the work of all ranks on the cores they share. DDP's ranks can
 // compute while others wait, so their whole step is the limit. DataParallel's replicas all compute between the same two

@@ -8,26 +8,16 @@
 #include <stdexcept>
 #include <utility>
 
+#include "simulator/units/quantity.hpp"
+
 namespace ddpprof::fit {
 namespace {
 
+using units::read_number;
+using units::Unit;
+
 [[noreturn]] void refuse(std::string_view item, const std::string& expected) {
   throw std::invalid_argument("--what-if " + std::string(item) + ": expected " + expected);
-}
-
-struct Unit {
-  std::string_view name;
-  double in_base;
-};
-
-// Reads a positive number and the text after it.
-std::optional<std::pair<double, std::string_view>> read_number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || !(value > 0.0)) return std::nullopt;
-  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  while (rest.starts_with(' ')) rest.remove_prefix(1);
-  return std::pair{value, rest};
 }
 
 bool is_times(std::string_view unit) { return unit == "x" || unit == "×"; }
@@ -67,8 +57,6 @@ void read_word(std::string_view item, std::string_view text, std::initializer_li
   refuse(item, "one of " + list);
 }
 
-constexpr std::array rates = {Unit{"bit/s", 0.125}, Unit{"Mbit/s", 0.125e6}, Unit{"Gbit/s", 0.125e9},
-                              Unit{"B/s", 1.0},     Unit{"MB/s", 1e6},       Unit{"GB/s", 1e9}};
 constexpr std::array times = {Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"µs", 1e-6}, Unit{"ms", 1e-3}, Unit{"s", 1.0}};
 
 }  // namespace
@@ -118,7 +106,8 @@ WhatIf parse_what_if(std::span<const std::string> items) {
     } else if (key == "compute") {
       change.compute_speed = read_times(item, value, "compute=2x");
     } else if (key == "bandwidth") {
-      change.bandwidth = read_link(item, value, rates, "bandwidth=2x, bandwidth=25Gbit/s or bandwidth=3GB/s");
+      change.bandwidth =
+          read_link(item, value, units::rate_units, "bandwidth=2x, bandwidth=25Gbit/s or bandwidth=3GB/s");
     } else if (key == "latency") {
       change.latency = read_link(item, value, times, "latency=0.5x or latency=20us");
     } else if (key == "overlap") {

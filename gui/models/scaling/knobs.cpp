@@ -31,6 +31,9 @@ void copy(Knobs& to, const Knobs& from, KnobId id) {
     case KnobId::gpus_per_node:
       to.gpus_per_node = from.gpus_per_node;
       break;
+    case KnobId::inter_node:
+      to.inter_node = from.inter_node;
+      break;
     case KnobId::dedicated:
       to.dedicated = from.dedicated;
       break;
@@ -75,6 +78,7 @@ Knobs measured_knobs(const OpenedFile& file, const std::string& strategy) {
   Knobs knobs;
   knobs.strategy = strategy == "dp" ? "dp" : "ddp";
   knobs.gpus_per_node = file.predict.gpus_per_node;
+  knobs.inter_node = file.predict.inter_node.text;
   knobs.dedicated = file.predict.dedicated;
   std::int64_t largest = first_look;
   for (const std::int64_t workers : file.predict.workers) largest = std::max(largest, workers);
@@ -136,6 +140,7 @@ fit::WhatIf for_one_worker(const fit::WhatIf& change) {
 fit::PredictOptions predict_options(const OpenedFile& file, const Knobs& knobs) {
   fit::PredictOptions options = file.predict;
   options.gpus_per_node = knobs.gpus_per_node;
+  options.inter_node = collective::parse_node_links(knobs.inter_node);
   options.dedicated = knobs.dedicated;
   return options;
 }
@@ -146,6 +151,7 @@ std::string command_line(const OpenedFile& file, const Knobs& knobs, const Knobs
       fmt::format("ddpprof predict {} --workers {}", shell_word(file.path.string()), fmt::join(workers, ","));
   if (knobs.gpus_per_node != file.predict.gpus_per_node)
     text += fmt::format(" --gpus-per-node {}", knobs.gpus_per_node);
+  if (knobs.inter_node != file.predict.inter_node.text) text += " --inter-node " + knobs.inter_node;
   if (knobs.dedicated != file.predict.dedicated)
     text += knobs.dedicated ? " --sharing dedicated" : " --sharing machine";
   for (const std::string& item : what_if_items(knobs, measured)) text += " --what-if " + item;

@@ -19,6 +19,7 @@ enum class KnobId {
   workers,
   strategy,
   gpus_per_node,
+  inter_node,
   dedicated,
   bandwidth,
   latency,
@@ -34,7 +35,8 @@ enum class KnobId {
 struct Knobs {
   std::int64_t workers = 8;      // N
   std::string strategy = "ddp";  // ddp or dp; zero1, zero2, zero3, ps and async-ps are simulated from the steps of ddp
-  std::int64_t gpus_per_node = 0;                        // ranks per host; 0: all on one host
+  std::int64_t gpus_per_node = 0;                        // fit::PredictOptions::gpus_per_node
+  std::string inter_node{collective::NodeLinks::usual};  // text of fit::PredictOptions::inter_node
   bool dedicated = false;                                // true: every rank has as many cores as one rank has at N = 1
   double bandwidth = 1.0, latency = 1.0, compute = 1.0;  // factors on the fitted values
   double bucket_cap_mb = 25.0;

@@ -15,6 +15,7 @@ std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
   as_measured.workers = knobs.workers;
   as_measured.strategy = knobs.base_strategy();
   as_measured.gpus_per_node = knobs.gpus_per_node;
+  as_measured.inter_node = knobs.inter_node;
   as_measured.dedicated = knobs.dedicated;
   std::vector<Lever> all;
   const auto add = [&](KnobId id, std::string words, const char* needs, const auto& turn) {

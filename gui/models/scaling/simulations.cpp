@@ -22,7 +22,7 @@ std::string change_text(const fit::WhatIf& change) { return fmt::format("{}", fm
 Simulations::Simulations(std::shared_ptr<const OpenedFile> file) : file_(std::move(file)) {}
 
 Simulations::Key Simulations::key_of(const Knobs& knobs) {
-  return {knobs.base_strategy(), knobs.gpus_per_node, knobs.dedicated};
+  return {knobs.base_strategy(), knobs.gpus_per_node, knobs.inter_node, knobs.dedicated};
 }
 
 std::string Simulations::refusal(const Knobs& knobs) const {

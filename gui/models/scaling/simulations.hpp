@@ -47,7 +47,8 @@ class Simulations {
   std::shared_ptr<const std::vector<MeasuredPoint>> measured(const Knobs&);
 
  private:
-  using Key = std::tuple<std::string, std::int64_t, bool>;  // strategy, ranks per host, dedicated
+  // strategy, ranks per host, link between nodes, dedicated
+  using Key = std::tuple<std::string, std::int64_t, std::string, bool>;
   struct Machine {
     std::shared_ptr<const fit::Predictor> predictor;
     std::map<std::string, Estimates> known;                                        // by the change's text

@@ -56,8 +56,10 @@ Snapshot answer(Simulations& simulations, const Question& question, Simulations:
 
   Knobs own = knobs;
   own.gpus_per_node = question.measured_knobs.gpus_per_node;
+  own.inter_node = question.measured_knobs.inter_node;
   own.dedicated = question.measured_knobs.dedicated;
-  const bool elsewhere = own.gpus_per_node != knobs.gpus_per_node || own.dedicated != knobs.dedicated;
+  const bool elsewhere = own.gpus_per_node != knobs.gpus_per_node || own.inter_node != knobs.inter_node ||
+                         own.dedicated != knobs.dedicated;
   // The curve that has just changed comes first; the others are mostly cached.
   Estimates changed, plain, at_home;
   bool all = true;

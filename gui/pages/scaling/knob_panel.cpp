@@ -52,8 +52,22 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
                                    this));
   add(KnobId::servers, new Knob(tr("Servers"), tr("Number of parameter servers that share the parameters."),
                                 {1.0, 1024.0, true, true}, {}, 0, this));
-  add(KnobId::gpus_per_node, new Knob(tr("&GPUs per node"), tr("Ranks per host; 0: all ranks on one host."),
-                                      {0.0, 64.0, false, true}, {}, 0, this, tr("all on one")));
+  add(KnobId::gpus_per_node, new Knob(tr("&GPUs per node"),
+                                      tr("Ranks per host. Automatic: ranks on a CPU share one host; of GPUs a host has "
+                                         "as many as were measured, at least 8."),
+                                      {0.0, 64.0, false, true}, {}, 0, this, tr("automatic")));
+  add(KnobId::inter_node, new Choice(tr("Link between nodes"),
+                                     tr("Used if several nodes are needed and no link between nodes was measured. The "
+                                        "rate is that of all links of one node."),
+                                     {{"usual", tr("not named: usual range"), {}},
+                                      {"25Gbit/s", tr("25 Gbit/s Ethernet"), {}},
+                                      {"100Gbit/s", tr("100 Gbit/s Ethernet"), {}},
+                                      {"400Gbit/s", tr("400 Gbit/s Ethernet"), {}},
+                                      {"hdr", tr("InfiniBand HDR"), {}},
+                                      {"ndr", tr("InfiniBand NDR"), {}},
+                                      {"8xhdr", tr("8 × InfiniBand HDR"), {}},
+                                      {"8xndr", tr("8 × InfiniBand NDR"), {}}},
+                                     this));
   add(KnobId::dedicated,
       new Choice(
           tr("Cor&es"),
@@ -160,6 +174,7 @@ void KnobPanel::show_knobs(const Knobs& knobs, const Knobs& measured) {
   put(KnobId::accumulation, real(knobs.accumulation), real(measured.accumulation));
   put(KnobId::compute, knobs.compute, measured.compute);
   pick(KnobId::strategy, knobs.strategy, measured.strategy);
+  pick(KnobId::inter_node, knobs.inter_node, measured.inter_node);
   pick(KnobId::dedicated, knobs.dedicated ? "dedicated" : "machine", measured.dedicated ? "dedicated" : "machine");
   pick(KnobId::sixteen_bit, knobs.sixteen_bit, measured.sixteen_bit);
   pick(KnobId::overlap, knobs.overlap ? "on" : "off", measured.overlap ? "on" : "off");
@@ -172,6 +187,8 @@ void KnobPanel::enable() {
   for (const KnobId id : {KnobId::sixteen_bit, KnobId::overlap}) choices_.at(id)->set_why_disabled(no_ddp);
   numbers_.at(KnobId::bucket_cap)->set_why_disabled(no_ddp);
   numbers_.at(KnobId::gpus_per_node)
+      ->set_why_disabled(dp ? tr("DataParallel is one process: all its replicas are on one host") : QString());
+  choices_.at(KnobId::inter_node)
       ->set_why_disabled(dp ? tr("DataParallel is one process: all its replicas are on one host") : QString());
   numbers_.at(KnobId::servers)->setVisible(knobs_.strategy.ends_with("ps"));
   numbers_.at(KnobId::batch)
@@ -191,6 +208,7 @@ void KnobPanel::read_knobs() {
   now.accumulation = count(KnobId::accumulation);
   now.compute = numbers_.at(KnobId::compute)->value();
   now.strategy = choices_.at(KnobId::strategy)->value().toStdString();
+  now.inter_node = choices_.at(KnobId::inter_node)->value().toStdString();
   now.dedicated = choices_.at(KnobId::dedicated)->value() == "dedicated";
   now.sixteen_bit = choices_.at(KnobId::sixteen_bit)->value().toStdString();
   now.overlap = choices_.at(KnobId::overlap)->value() == "on";

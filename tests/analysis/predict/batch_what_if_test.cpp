@@ -36,6 +36,7 @@ Truth gpus() {
 PredictOptions asking(std::int64_t batch, std::vector<std::int64_t> workers = {8}) {
   PredictOptions options;
   options.workers = std::move(workers);
+  options.gpus_per_node = 32;
   options.what_if = parse_what_if(std::vector{"batch_per_worker=" + std::to_string(batch)});
   return options;
 }

@@ -16,6 +16,7 @@ constexpr std::int64_t asked = 64;
 PredictResult ask(store::Database& database) {
   PredictOptions options;
   options.workers = {asked};
+  options.gpus_per_node = asked;
   return predict_all(database, options);
 }
 

@@ -45,7 +45,9 @@ TEST(Predict, ARingsTruthIsFoundFromOneTwoAndFour) {
   EXPECT_EQ(fit.form, "ring");
   EXPECT_NEAR(parameter(fit, "latency") / truth.alpha_s, 1.0, 0.02) << fit.status;
   EXPECT_NEAR(parameter(fit, "inverse_bandwidth") / truth.beta_s_per_byte, 1.0, 0.02);
-  for (const Prediction& row : predict_all(database.get(), options_for({8, 16, 32, 64})).predictions) {
+  PredictOptions options = options_for({8, 16, 32, 64});
+  options.gpus_per_node = 64;
+  for (const Prediction& row : predict_all(database.get(), options).predictions) {
     const double expected_s = synthetic::true_step_s(truth, row.world_size);
     EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.03) << row.world_size;
     EXPECT_LE(row.step_low_s, expected_s) << row.world_size;
@@ -172,6 +174,7 @@ TEST(Predict, IntervalsWidenAndCoverTheTruth) {
   truth.steps = 15;
   PredictOptions options = options_for({8, 32});
   options.draws = 200;
+  options.gpus_per_node = 32;
   const std::vector<double> expected_s = {synthetic::true_step_s(truth, 8), synthetic::true_step_s(truth, 32)};
   std::vector<int> covered = {0, 0};
   std::vector<double> width = {0.0, 0.0};

@@ -40,6 +40,7 @@ TEST_P(WhatIfTruth, IsWhatARunWithTheChangeTakes) {
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
   PredictOptions options;
   options.workers = {4, 8, 32};
+  options.gpus_per_node = 32;
   options.what_if = change(GetParam().items);
   const PredictResult result = predict_all(database.get(), options);
   Truth changed = truth;

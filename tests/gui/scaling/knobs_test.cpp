@@ -98,13 +98,28 @@ TEST(Knobs, TheCommandAsksTheSame) {
   const std::string path = "'" + file.path.string() + "'";
   EXPECT_EQ(command_line(*opened, knobs, measured, {1, 2, 64}), "ddpprof predict " + path + " --workers 1,2,64");
   knobs.gpus_per_node = 8;
+  knobs.inter_node = "8xndr";
   knobs.dedicated = true;
   knobs.bandwidth = 2.0;
   knobs.sixteen_bit = "compression=fp16";
-  EXPECT_EQ(
-      command_line(*opened, knobs, measured, {64}),
-      "ddpprof predict " + path +
-          " --workers 64 --gpus-per-node 8 --sharing dedicated --what-if bandwidth=2x --what-if compression=fp16");
+  EXPECT_EQ(command_line(*opened, knobs, measured, {64}),
+            "ddpprof predict " + path +
+                " --workers 64 --gpus-per-node 8 --inter-node 8xndr --sharing dedicated --what-if bandwidth=2x "
+                "--what-if compression=fp16");
+}
+
+TEST(Knobs, TheLinkBetweenNodesIsThatOfPredict) {
+  const TestFile file;
+  const auto opened = file.open();
+  const Knobs measured = measured_knobs(*opened, "ddp");
+  EXPECT_EQ(measured.inter_node, "usual");
+  Knobs knobs = measured;
+  knobs.inter_node = "100Gbit/s";
+  EXPECT_TRUE(differs(knobs, measured, KnobId::inter_node));
+  EXPECT_TRUE(what_if_items(knobs, measured).empty()) << "it describes the machine";
+  EXPECT_EQ(predict_options(*opened, knobs).inter_node.text, "100Gbit/s");
+  reset(knobs, measured, KnobId::inter_node);
+  EXPECT_EQ(knobs, measured);
 }
 
 }  // namespace

@@ -264,7 +264,7 @@ constexpr std::array fit_columns = {
 constexpr std::array prediction_columns = {
     Column{"strategy", "TEXT NOT NULL", "", "ddp or dp"},
     Column{"world_size", "INTEGER NOT NULL", "workers", ""},
-    Column{"gpus_per_node", "INTEGER NOT NULL", "", "ranks per host assumed; 0 = all on one host"},
+    Column{"gpus_per_node", "INTEGER NOT NULL", "", "ranks per host as asked; 0 = not given"},
     Column{"step_s", "REAL NOT NULL", "s", "predicted median step time"},
     Column{"step_low_s", "REAL NOT NULL", "s", "lower end of the interval"},
     Column{"step_high_s", "REAL NOT NULL", "s", "upper end of the interval"},

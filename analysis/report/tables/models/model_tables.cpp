@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "analysis/predict/prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "simulator/units/units.hpp"
@@ -67,6 +68,8 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   Table table;
   table.name = "predictions";
   table.title = "Predictions";
+  const auto linked = std::ranges::find_if(rows, [](const auto& row) { return !fit::unmeasured_links(row).empty(); });
+  if (linked != rows.end()) table.title += ": " + fit::unmeasured_links(*linked);
   const std::string level = confidence_text(rows);
   table.note = "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
                ". Shares are of the step. Communication: time with an all-reduce in flight (dp: copies); latency and "
