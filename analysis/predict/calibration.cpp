@@ -39,7 +39,8 @@ Calibrations calibrate(const StepModel& model, const StepParameters& parameters,
     // Waiting of less than a twentieth of the step cannot explain a difference.
     if (waiting > 0.05 * modelled && needed > 0.0) {
       one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
-      if (terms.communication_s > 0.0) one.missed = waiting * std::expm1(one.waiting) / terms.communication_s;
+      one.missing_s = waiting * std::expm1(one.waiting);
+      if (terms.communication_s > 0.0) one.missed = one.missing_s / terms.communication_s;
     }
     one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
     one.waiting_less_1 = std::expm1(one.waiting);
@@ -98,6 +99,7 @@ Calibration weighted_mean(const Calibrations& all, const std::vector<double>& we
   Calibration sum;
   for (std::size_t i = 0; i < all.size(); ++i) {
     sum.waiting += weights[i] * all[i].waiting;
+    sum.missing_s += weights[i] * all[i].missing_s;
     sum.missed += weights[i] * all[i].missed;
     sum.step += weights[i] * all[i].step;
     sum.raw += weights[i] * all[i].raw;
@@ -151,12 +153,13 @@ Drift drift_of(const MeasuredJob& job, const Calibrations& calibrations, const M
   return drift;
 }
 
-Terms calibrated(Terms terms, const Calibration& calibration, double drift) {
+Terms calibrated(Terms terms, const Calibration& calibration, double drift, bool other_links) {
   const double step = calibration.step_factor;
   const double waiting_s = terms.exposed_s + terms.skew_s;
   double correction_s = waiting_s * calibration.waiting_less_1;
   const double by_communication_s = calibration.missed * terms.communication_s;
   if (std::abs(by_communication_s) < std::abs(correction_s)) correction_s = by_communication_s;
+  if (other_links && std::abs(calibration.missing_s) < std::abs(correction_s)) correction_s = calibration.missing_s;
   const double waiting =
       waiting_s > 0.0 ? step * (drift == 0.0 ? 1.0 : std::exp(drift)) * (1.0 + correction_s / waiting_s) : step;
   for (double* part : {&terms.compute_s, &terms.other_s, &terms.input_s}) *part *= step;

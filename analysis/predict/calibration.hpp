@@ -22,6 +22,7 @@ struct Calibration {
   std::int64_t workers = 1;
   std::int64_t ranks_per_machine = 1;
   double waiting = 0.0;         // of exposed communication and skew, within a factor of five either way
+  double missing_s = 0.0;       // missing waiting at this N
   double missed = 0.0;          // missing waiting over the communication in flight; not a logarithm
   double step = 0.0;            // of the whole step, after the waiting is corrected
   double raw = 0.0;             // of the whole step, before any correction
@@ -42,8 +43,9 @@ Calibration calibration_for(const Calibrations&, const Machine&);
 
 // Returns the terms corrected by the calibration. The waiting also gets the factor exp(drift). The missing waiting
 // grows with the communication, but never by more than in proportion to the waiting itself: if compute hides nearly all
-// communication, a small remainder does not show how the waiting grows.
-Terms calibrated(Terms, const Calibration&, double drift);
+// communication, a small remainder does not show how the waiting grows. `other_links`: the terms are of links that were
+// not measured; the missing waiting then grows no further than at the measured N, because it is of other links.
+Terms calibrated(Terms, const Calibration&, double drift, bool other_links = false);
 
 // Standard deviations of the drift of the waiting's logarithm beyond the measured N.
 struct Drift {

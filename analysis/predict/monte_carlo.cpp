@@ -100,7 +100,7 @@ std::vector<double> MonteCarlo::steps_s(const StepCase& at, double drift_sd, std
     const Calibrations& own = samples_[i].calibrations;
     const Calibration here = same_places(own, first) ? weighted_mean(own, shared) : calibration_for(own, at.machine);
     const double drift = drift_sd > 0.0 ? samples_[i].drift * drift_sd : 0.0;
-    steps_s.push_back(with_all_work(calibrated(modelled[i], here, drift), at).step_s());
+    steps_s.push_back(with_all_work(calibrated(modelled[i], here, drift, at.link_range.has_value()), at).step_s());
   }
   return steps_s;
 }

@@ -72,7 +72,8 @@ std::optional<Refusal> Predictor::refusal(std::int64_t workers, const WhatIf& ch
 
 Terms Predictor::modelled(const StepCase& at, double drift) const {
   const Calibration calibration = calibration_for(prepared_.calibrations, at.machine);
-  return with_all_work(calibrated(prepared_.model.terms(at, prepared_.best_fit), calibration, drift), at);
+  return with_all_work(
+      calibrated(prepared_.model.terms(at, prepared_.best_fit), calibration, drift, at.link_range.has_value()), at);
 }
 
 Terms Predictor::central(std::int64_t workers) const {

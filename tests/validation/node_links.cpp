@@ -21,7 +21,7 @@ using ddpprof::collective::Curve;
 using ddpprof::collective::SizeTime;
 namespace fit = ddpprof::fit;
 
-constexpr double least_share = 0.85;  // of the sizes that the range must contain
+constexpr double least_share = 0.85;  // of the sizes that a range must contain
 
 struct Across {
   std::string cluster, link;

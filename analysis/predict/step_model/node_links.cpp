@@ -29,7 +29,7 @@ AcrossNodes across_nodes(const FormFit& fit, std::span<const double> values, con
   const collective::Cost inside = fit.form.over(machine.workers, whole_bytes, fit.step_link(machine, values));
   const double between_s = 2.0 * (1.0 - 1.0 / ranks) * bytes / link.bytes_per_s;
   // Small messages of a measured curve may have no part that grows with their bytes: no factor lengthens it.
-  constexpr double least_share = 1e-3;
+  constexpr double least_share = 1e-6;
   const bool scales = inside.bandwidth_s > least_share * between_s;
   if (scales && between_s > inside.bandwidth_s) factors.bandwidth = inside.bandwidth_s / between_s;
   const double more_s = scales ? 0.0 : between_s;
