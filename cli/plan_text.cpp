@@ -1,6 +1,7 @@
 #include "cli/plan_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "runner/scenario_queries/trained.hpp"
 
@@ -19,18 +20,20 @@ std::string plan_heading(const scenario::Scenario& scenario, const measure::Plan
   if (measure.unwrapped) steps += "; ddp also without the DDP wrapper";
   if (measure.sync == scenario::DeviceSync::never) steps += "; the loop does not wait for the GPU";
   return fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n{} measurements, {}\n", scenario.name,
-                     scenario.workload.model.label(), scenario.workload.batch_per_worker, plan.backend, plan.device,
-                     plan.cores, plan.configurations.size(), steps);
+                     scenario.workload.model.label(), fmt::join(scenario::measured_batches(scenario), ", "),
+                     plan.backend, plan.device, plan.cores, plan.configurations.size(), steps);
 }
 
 std::string plan_text(const scenario::Scenario& scenario, const measure::Plan& plan) {
   std::string text = plan_heading(scenario, plan);
-  text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}\n", "#", "strategy", "workers", "processes",
-                      "threads each", "repeat");
+  const bool batches = !scenario.measure.batches.empty();
+  text += fmt::format("{:>3}  {:<8} {:>7}{} {:>9} {:>12} {:>6}\n", "#", "strategy", "workers",
+                      batches ? fmt::format(" {:>7}", "batch") : "", "processes", "threads each", "repeat");
   int index = 0;
   for (const measure::Configuration& configuration : plan.configurations) {
     text += fmt::format(
-        "{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}{}\n", ++index, to_string(configuration.strategy), configuration.workers,
+        "{:>3}  {:<8} {:>7}{} {:>9} {:>12} {:>6}{}\n", ++index, to_string(configuration.strategy),
+        configuration.workers, batches ? fmt::format(" {:>7}", configuration.batch_per_worker) : "",
         configuration.processes(), configuration.threads_per_rank, configuration.repeat,
         configuration.oversubscription > 1.0
             ? fmt::format("  ({:.1f} threads per core: workers share cores)", configuration.oversubscription)

@@ -62,6 +62,10 @@ class PredictSubcommand final : public Subcommand {
     app.add_option("--batch-per-worker", batch_,
                    "For a table of step times: the batch to predict (default: the most frequent one)")
         ->type_name("N");
+    app.add_option("--global-batch", global_batch_,
+                   "Samples of a step of all workers for the table of strong scaling, which needs several measured\n"
+                   "batches (default: those of the largest measured N)")
+        ->type_name("N");
     app.add_option("--accumulation", accumulation_,
                    "For a table of step times: micro-batches per step to predict (default: those of the largest N)")
         ->type_name("N");
@@ -127,6 +131,7 @@ class PredictSubcommand final : public Subcommand {
       if (!inter_node_.empty()) options.inter_node = collective::parse_node_links(inter_node_);
       if (confidence_) options.confidence = *confidence_;
       if (!sharing_.empty()) options.dedicated = sharing_ == "dedicated";
+      options.global_batch = global_batch_;
       options.what_if = what_if;
       const std::vector<fit::AllReduceLog> logs = read_logs();
       for (const fit::AllReduceLog& log : logs)
@@ -135,6 +140,7 @@ class PredictSubcommand final : public Subcommand {
       for (const fit::AllReduceLog& log : logs) add_warnings(log, result.notes);
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
+      if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       report.tables.push_back(report::why_table(result.why, what_if));
       report.tables.push_back(report::knee_table(result.knees, what_if));
@@ -200,6 +206,9 @@ class PredictSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--what-if is for traces; a table of step times has no parts of a step");
     if (!logs_.empty())
       throw Failure(ExitCode::usage, "--all-reduce is for traces; a table of step times has no message sizes");
+    if (global_batch_)
+      throw Failure(ExitCode::usage, "--global-batch is for traces",
+                    "for a table of step times: --batch-per-worker, which is the global batch / (N · accumulation)");
     if (!inter_node_.empty())
       throw Failure(ExitCode::usage, "--inter-node is for traces; a table of step times shows how its steps grow");
     if (!sharing_.empty())
@@ -224,7 +233,7 @@ class PredictSubcommand final : public Subcommand {
 
   std::string file_, workers_, inter_node_, sharing_, format_ = "table";
   std::vector<std::string> what_if_, logs_;
-  std::optional<std::int64_t> gpus_per_node_, batch_, accumulation_;
+  std::optional<std::int64_t> gpus_per_node_, batch_, global_batch_, accumulation_;
   std::optional<double> confidence_;
 };
 

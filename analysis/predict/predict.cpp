@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "analysis/fit/table/stored_steps.hpp"
@@ -84,6 +85,12 @@ void add_change(PredictResult& result, const Predictor& predictor, std::int64_t 
   }
 }
 
+void add_strong_scaling(std::vector<StrongScaling>& all, const Predictor& predictor) {
+  const PredictOptions& options = predictor.job().options();
+  if (options.global_batch || batches_measured(predictor))
+    all.push_back(strong_scaling(predictor, options.workers, options.global_batch));
+}
+
 void add_strategy(PredictResult& result, const Predictor& predictor, const std::set<std::int64_t>& counts) {
   const MeasuredJob& job = predictor.job();
   const PredictOptions& options = job.options();
@@ -123,6 +130,7 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
   const double correction = largest_correction(predictor.prepared().calibrations, job.largest_measured());
   if (furthest && *furthest > 1 && correction > largest_trusted_correction)
     result.notes.push_back(corrected_note(strategy, job.largest_measured(), correction));
+  add_strong_scaling(result.strong, predictor);
   add_knees(result, predictor, options, {});
   if (with_change) add_knees(result, predictor, options, options.what_if);
 }
@@ -162,6 +170,17 @@ PredictResult predict_all(const std::shared_ptr<const Models>& models, const Pre
   PredictResult result = predict_measured(models, options);
   if (result.predictions.empty()) nothing_predicted(*models, result);
   return result;
+}
+
+std::vector<StrongScaling> predict_strong_scaling(store::Database& database, const PredictOptions& options) {
+  validate(options);
+  const auto models = std::make_shared<const Models>(fit_models(database, options.all_reduce));
+  std::vector<StrongScaling> all;
+  for (const char* strategy : {"ddp", "dp"}) {
+    const auto& profiles = std::string_view(strategy) == "ddp" ? models->measured.ddp : models->measured.dp;
+    if (!profiles.empty()) add_strong_scaling(all, make_predictor(models, strategy, options));
+  }
+  return all;
 }
 
 Results fit_and_predict(store::Database& database, const PredictOptions& options,

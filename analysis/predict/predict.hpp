@@ -20,6 +20,7 @@
 #include "analysis/predict/next_measurement.hpp"
 #include "analysis/predict/prediction.hpp"
 #include "analysis/predict/step_model/options.hpp"
+#include "analysis/predict/strong_scaling.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::fit {
@@ -42,6 +43,8 @@ struct PredictResult {
   std::map<std::string, NextMeasurement> next;
   // By strategy: a run with the batch of the options' change, if that batch was not measured.
   std::map<std::string, NextMeasurement> next_batch;
+  // By strategy, if several batches per worker were measured or a global batch is asked about.
+  std::vector<StrongScaling> strong;
   std::vector<Knee> knees;  // by strategy and share, without the change, then with it
   std::vector<Note> notes;
 };
@@ -51,6 +54,9 @@ struct PredictResult {
 PredictResult predict_all(store::Database&, const PredictOptions&);
 // The same with models that were fitted before, with the options' curves of all-reduces if there are any.
 PredictResult predict_all(const std::shared_ptr<const Models>&, const PredictOptions&);
+
+// Returns `strong` of predict_all alone. Empty if fewer than two batches were measured. Throws as predict_all does.
+std::vector<StrongScaling> predict_strong_scaling(store::Database&, const PredictOptions&);
 
 struct Results {
   FitSummary fit;

@@ -20,7 +20,8 @@ namespace ddpprof::report {
 namespace {
 
 using Maker = Table (*)(const Source&);
-inline constexpr Maker callers_tables = nullptr;  // ScenarioTables::plans
+inline constexpr Maker callers_tables = nullptr;        // ScenarioTables::plans
+Table strong_predictions(const Source&) { return {}; }  // stands for ScenarioTables::strong
 struct Part {
   Part(Maker maker, const char* below = "") : make(maker), section(below) {}
   Maker make;
@@ -71,7 +72,7 @@ const std::vector<Recipe>& recipes() {
       {{"summary", "the answer in words, what was run, how it scales, predictions"},
        "Summary",
        {answer_table, run_table, notices_table, step_table, time_table, strong_table, fit_table, brief_predictions,
-        knee_table, learning_rate_table, comm_table},
+        strong_predictions, knee_table, learning_rate_table, comm_table},
        true},
       {{"steps", "every step of every measurement"}, "Steps", {steps_table}},
       {{"phases", "time of a step by phase"}, "Phases", {time_table, phases_table}},
@@ -86,14 +87,14 @@ const std::vector<Recipe>& recipes() {
        "Skew",
        {skew_table, straggler_table, last_starters_table, clocks_table}},
       {{"kernels", "what the devices of an imported trace ran, by name"}, "Kernels", {kernels_table}},
-      {{"efficiency", "weak and strong scaling"}, "Scaling efficiency", {weak_table, strong_table}},
+      {{"efficiency", "weak and strong scaling"}, "Scaling efficiency", {weak_table, strong_table, strong_predictions}},
       {{"fit", "the fitted models: usable or not, parameters, residuals"},
        "Fitted models",
        {fit_table, fit_parameters_table, fit_residuals_table}},
       {{"predictions",
         "predicted step, throughput and efficiency of N workers, and the N from which communication dominates"},
        "Predictions",
-       {predictions_table, knee_table}},
+       {predictions_table, strong_predictions, knee_table}},
       {{"learning-rate",
         "learning rate, warm-up and schedules for each N, how long the training takes; the gradient's noise scale and "
         "the rates as trained, where they were recorded"},
@@ -121,6 +122,7 @@ const std::vector<Recipe>& recipes() {
         {weak_table, "Scaling"},
         {strong_table, "Scaling"},
         {predictions_table, "Scaling"},
+        {strong_predictions, "Scaling"},
         {knee_table, "Scaling"},
         {time_table, "Inside a step"},
         {phases_table, "Inside a step"},
@@ -182,10 +184,12 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
       if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
     };
     for (const Part& part : found->parts) {
-      if (part.make != callers_tables)
+      const bool strong = part.make == strong_predictions;
+      if (!strong && part.make != callers_tables) {
         add(part.make(source), part);
-      else if (of_the_scenario.plans)
-        for (Table& table : of_the_scenario.plans()) add(std::move(table), part);
+      } else if (const auto& tables = strong ? of_the_scenario.strong : of_the_scenario.plans) {
+        for (Table& table : tables()) add(std::move(table), part);
+      }
     }
     if (report.tables.empty())
       report.tables.push_back(found->parts.front().make(source));  // its text says why it is empty

@@ -21,12 +21,13 @@ struct ReportInfo {
 };
 std::vector<ReportInfo> report_names();
 
-// Tables about learning rates that require the file's scenario, which this library does not read. A function is called
+// Tables that require the file's scenario, which this library does not read. A function is called
 // only by reports that contain its tables.
 struct ScenarioTables {
   std::function<std::vector<Table>()>
       rates;  // learning_rate and warmup; unset or an empty result: the stored tables are used
-  std::function<std::vector<Table>()> plans;  // further tables; unset: no further tables
+  std::function<std::vector<Table>()> plans;   // further tables about learning rates; unset: none
+  std::function<std::vector<Table>()> strong;  // predicted strong scaling; unset: none
 };
 
 // Returns a report. It is deterministic. The overlap rule applies to report `overlap`. Throws std::invalid_argument for

@@ -114,7 +114,10 @@ std::string failure_text(const launcher::LaunchResult& launched) {
 }  // namespace
 
 std::string configuration_name(const Configuration& configuration) {
-  return fmt::format("{}-n{}-r{}", to_string(configuration.strategy), configuration.workers, configuration.repeat);
+  const std::string batch =
+      configuration.batch_per_worker > 0 ? fmt::format("-b{}", configuration.batch_per_worker) : "";
+  return fmt::format("{}-n{}{}-r{}", to_string(configuration.strategy), configuration.workers, batch,
+                     configuration.repeat);
 }
 
 MeasurementOutcome measure_configuration(store::Database& database, const MeasurementJob& job, ProgressLine& progress,

@@ -103,6 +103,11 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
                           "set backend: auto");
   }
   plan.backend = scenario.backend == BackendChoice::gloo || !on_gpu ? "gloo" : "nccl";
+  // Fits use the workload that was measured first if several were measured at the same N.
+  std::vector<std::int64_t> batches = scenario.measure.batches;
+  std::ranges::stable_partition(batches,
+                                [&](std::int64_t batch) { return batch == scenario.workload.batch_per_worker; });
+  if (batches.empty()) batches = {0};
   for (std::int64_t repeat = 0; repeat < scenario.measure.repeats; ++repeat) {
     for (const std::int64_t workers : scenario.workers) {
       for (const scenario::Strategy strategy : scenario.strategies) {
@@ -118,7 +123,10 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
         const std::int64_t sharing = on_gpu ? configuration.processes() : workers;
         configuration.oversubscription = static_cast<double>(configuration.threads_per_rank * sharing) /
                                          static_cast<double>(std::max<std::int64_t>(1, cores));
-        plan.configurations.push_back(configuration);
+        for (const std::int64_t batch : batches) {
+          configuration.batch_per_worker = batch;
+          plan.configurations.push_back(configuration);
+        }
       }
     }
   }

@@ -51,6 +51,8 @@ void ProgressLine::update(const std::string& activity, std::int64_t step, std::i
         {"configurations", configurations_},
         {"strategy", to_string(current_.strategy)},
         {"workers", current_.workers},
+        {"batch_per_worker",
+         current_.batch_per_worker > 0 ? nlohmann::ordered_json(current_.batch_per_worker) : nlohmann::ordered_json()},
         {"repeat", current_.repeat},
         {"activity", activity},
         {"step", std::max<std::int64_t>(0, step)},
@@ -63,8 +65,10 @@ void ProgressLine::update(const std::string& activity, std::int64_t step, std::i
       steps_planned > 0 ? fmt::format("step {}/{}", std::max<std::int64_t>(0, step), steps_planned) : activity;
   // Carriage return and "erase to the end of the line".
   out_ << "\r\033[K"
-       << fmt::format("[{}/{}] {} N={}: {}, ETA {}", finished_ + 1, configurations_, to_string(current_.strategy),
-                      current_.workers, steps, left_s < 0 ? "--" : units::clock_text(left_s))
+       << fmt::format("[{}/{}] {} N={}{}: {}, ETA {}", finished_ + 1, configurations_, to_string(current_.strategy),
+                      current_.workers,
+                      current_.batch_per_worker > 0 ? fmt::format(" batch {}", current_.batch_per_worker) : "", steps,
+                      left_s < 0 ? "--" : units::clock_text(left_s))
        << std::flush;
   shown_ = true;
 }

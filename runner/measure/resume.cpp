@@ -104,15 +104,18 @@ class Resume {
     return scenarios.front().id;
   }
 
-  static std::vector<Earlier> read_measurements(store::Database& database) {
+  std::vector<Earlier> read_measurements(store::Database& database) const {
     std::vector<Earlier> all;
     SQLite::Statement query(database.sql(),
                             "SELECT id, strategy, world_size, repeat, kind, device, status, cores, threads_per_rank, "
-                            "versions, options FROM measurement ORDER BY id");
+                            "versions, options, batch_per_worker FROM measurement ORDER BY id");
     while (query.executeStep()) {
       Earlier one;
       one.id = query.getColumn(0).getInt64();
-      one.name = fmt::format("{}-n{}-r{}", query.getColumn(1).getString(), query.getColumn(2).getInt64(),
+      // As configuration_name() names it.
+      const std::string batch =
+          scenario_.measure.batches.empty() ? "" : fmt::format("-b{}", query.getColumn(11).getInt64());
+      one.name = fmt::format("{}-n{}{}-r{}", query.getColumn(1).getString(), query.getColumn(2).getInt64(), batch,
                              query.getColumn(3).getInt64());
       one.kind = query.getColumn(4).getString();
       one.device = query.getColumn(5).getString();

@@ -101,7 +101,9 @@ void sweep(store::Database& database, const scenario::Scenario& scenario, const 
         continue;
       }
       MeasurementJob job;
-      job.setup.scenario = scenario;
+      job.setup.scenario = configuration.batch_per_worker > 0
+                               ? scenario::with_batch(scenario, configuration.batch_per_worker)
+                               : scenario;
       job.setup.configuration = configuration;
       job.setup.mode = options.mode;
       job.setup.cores = plan.cores;

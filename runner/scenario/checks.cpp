@@ -39,6 +39,7 @@ class Checks {
     strategies();
     backend();
     measure();
+    batches();
     sync();
     optimizer();
     inter_node();
@@ -164,8 +165,8 @@ class Checks {
   }
 
   void batch_norm() {
-    if (!sound({"workload.batch_per_worker"}) || !sound_model() || !resnet()) return;
-    if (scenario_.workload.batch_per_worker > 1 || scenario_.workload.model.image_size > 32) return;
+    if (!sound({"workload.batch_per_worker", "measure.batches"}) || !sound_model() || !resnet()) return;
+    if (measured_batches(scenario_).front() > 1 || scenario_.workload.model.image_size > 32) return;
     tree_.complain_at({"workload.batch_per_worker", "workload.model.image_size"},
                       "one image of 32 pixels leaves one value per channel at the last BatchNorm, which cannot train; "
                       "expected a batch of 2 or more, or image_size 33 or more");
@@ -307,12 +308,12 @@ class Checks {
   // the worker checks it.
   void samples() {
     if (!sound({"workload.data.samples", "workload.data.source", "workload.data.drop_last", "workload.batch_per_worker",
-                "workers"}))
+                "measure.batches", "workers"}))
       return;
     const std::optional<std::int64_t> known = scenario_.workload.data.known_samples();
     if (!known) return;
     const std::int64_t samples = *known;
-    const std::int64_t batch = scenario_.workload.batch_per_worker;
+    const std::int64_t batch = measured_batches(scenario_).back();
     const std::int64_t most = scenario_.workers.back();
     if (samples < most) {
       return tree_.complain_at({"workload.data.samples", "workers"},
@@ -330,9 +331,9 @@ class Checks {
 
   // A trace counts a step's samples in 32 bits.
   void samples_per_step() {
-    if (!sound({"workload.batch_per_worker", "workload.accumulation", "workers"})) return;
+    if (!sound({"workload.batch_per_worker", "measure.batches", "workload.accumulation", "workers"})) return;
     const std::int64_t count =
-        scenario_.workload.batch_per_worker * scenario_.workload.accumulation * scenario_.workers.back();
+        measured_batches(scenario_).back() * scenario_.workload.accumulation * scenario_.workers.back();
     if (count <= std::numeric_limits<std::int32_t>::max()) return;
     tree_.complain_at(
         {"workload.batch_per_worker", "workload.accumulation"},
@@ -412,6 +413,24 @@ class Checks {
     if (optimizer.kind == OptimizerKind::sgd || optimizer.momentum == 0.0) return;
     tree_.complain_at({"workload.optimizer.momentum"},
                       fmt::format("momentum applies only to sgd; with '{}' leave it out", to_string(optimizer.kind)));
+  }
+
+  void batches() {
+    const std::vector<std::int64_t>& listed = scenario_.measure.batches;
+    if (listed.empty() || !sound({"measure.batches", "workload.batch_per_worker"})) return;
+    if (std::ranges::find(listed, scenario_.workload.batch_per_worker) == listed.end())
+      tree_.complain_at({"measure.batches", "workload.batch_per_worker"},
+                        fmt::format("predictions are for workload.batch_per_worker; expected {} among the batches",
+                                    scenario_.workload.batch_per_worker));
+    if (sound({"learning_rate.apply"}) && scenario_.learning_rate.apply)
+      tree_.complain_at({"measure.batches", "learning_rate.apply"},
+                        "the schedule of a training is for one batch; expected 'learning_rate.apply: false' or no "
+                        "'measure.batches'");
+    if (sound({"checkpoint.folder", "checkpoint.resume"}) &&
+        !(scenario_.checkpoint.folder.empty() && scenario_.checkpoint.resume.empty()))
+      tree_.complain_at({"measure.batches", "checkpoint.folder"},
+                        "the checkpoints of several batches would have one name; expected no checkpoint or no "
+                        "'measure.batches'");
   }
 
   void inter_node() {

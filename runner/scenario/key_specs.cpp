@@ -318,6 +318,15 @@ std::vector<KeySpec> make_specs() {
                                       .limits = {.least = 1, .most = 1000},
                                       .doc = "Runs of each strategy and world size. They are interleaved, so that a "
                                              "slow period of the machine does not affect only one of them."}));
+  add(bound<S, M, &Measure::batches>(
+      {.key = "measure.batches",
+       .type = integer_list,
+       .unit = "samples",
+       .limits = {.least = 1, .most = 1'000'000'000, .ascending = true},
+       .doc = "Batches per worker that are measured at every world size, `workload.batch_per_worker` among them. They "
+              "show how compute grows with the batch, which predictions for another batch and for a fixed global batch "
+              "need. Predictions and learning rates are for `workload.batch_per_worker`. Empty: only that one. "
+              "`ddpprof worker` measures only that one."}));
   add(bound<S, M, &Measure::until_ci_percent>({.key = "measure.until_ci_percent",
                                                .type = number,
                                                .unit = "%",

@@ -4,6 +4,16 @@
 
 namespace ddpprof::scenario {
 
+std::vector<std::int64_t> measured_batches(const Scenario& scenario) {
+  return scenario.measure.batches.empty() ? std::vector{scenario.workload.batch_per_worker} : scenario.measure.batches;
+}
+
+Scenario with_batch(Scenario scenario, std::int64_t batch_per_worker) {
+  scenario.workload.batch_per_worker = batch_per_worker;
+  scenario.measure.batches.clear();
+  return scenario;
+}
+
 std::filesystem::path checkpoint_path(const Checkpoint& checkpoint, Strategy strategy, std::int64_t workers) {
   return std::filesystem::path(checkpoint.folder) / (to_string(strategy) + ("-" + std::to_string(workers)) + ".pt");
 }

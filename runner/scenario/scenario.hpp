@@ -117,6 +117,7 @@ struct Measure {
   std::optional<std::int64_t> warmup_steps;      // at least 3: DDP rebuilds its buckets in the second step; unset: auto
   std::int64_t steps = 30;                       // measured steps; with `until_ci_percent`, at most this many
   std::int64_t repeats = 1;                      // of each (strategy, N), interleaved
+  std::vector<std::int64_t> batches = {};        // per worker, all measured; empty: workload.batch_per_worker alone
   std::optional<double> until_ci_percent;        // stop once the median's 95 % interval is within ± this share
   bool unwrapped = true;                         // also time the step without the DDP wrapper
   double timeout_s = 120.0;                      // a rank without progress for this long is a hang
@@ -186,6 +187,11 @@ struct Scenario {
 
   bool operator==(const Scenario&) const = default;
 };
+
+// Returns the batches per worker that are measured, ascending: measure.batches, or workload.batch_per_worker alone.
+std::vector<std::int64_t> measured_batches(const Scenario&);
+// Returns the scenario of the measurements with this batch per worker.
+Scenario with_batch(Scenario, std::int64_t batch_per_worker);
 
 // Returns the path of the checkpoint of this strategy and world size.
 std::filesystem::path checkpoint_path(const Checkpoint&, Strategy, std::int64_t workers);

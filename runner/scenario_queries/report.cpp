@@ -1,6 +1,9 @@
 #include "runner/scenario_queries/report.hpp"
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
+#include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/rates.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
 
@@ -35,6 +38,19 @@ class ScenarioTables {
     }
   }
 
+  // Predicted from the measurements, because the database stores weak scaling only. Empty if the scenario measures one
+  // batch, or if nothing can be predicted: then the stored diagnostics have the reason.
+  std::vector<report::Table> strong() {
+    try {
+      const auto scenario = stored_scenario(database_);
+      if (!scenario || scenario->measure.batches.size() < 2) return {};
+      return {report::strong_predictions_table(fit::predict_strong_scaling(database_, predict_options(*scenario)))};
+    } catch (const fit::NotSupported&) {
+    } catch (const std::invalid_argument&) {
+    }
+    return {};
+  }
+
  private:
   void read() {
     if (read_) return;
@@ -64,7 +80,8 @@ class ScenarioTables {
 report::Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule) {
   ScenarioTables tables(database);
   return report::build_report(database, name, rule,
-                              {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); }});
+                              {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); },
+                               [&tables] { return tables.strong(); }});
 }
 
 }  // namespace ddpprof::scenario_queries

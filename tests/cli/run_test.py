@@ -297,6 +297,56 @@ class RunTest(unittest.TestCase):
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("inputs.pt: cannot be loaded", result.stderr)
 
+    def test_several_batches_are_measured_and_give_strong_scaling(self):
+        command = ["run", SCENARIOS / "linear-10-2-ddp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
+                   "--set", "workload.batch_per_worker=64", "--set", "measure.batches=[32, 64, 128]"]
+        plan = run(*command, "--dry-run")
+        self.assertIn("batch 32, 64, 128 per worker", plan.stdout)
+        rows = [line.split() for line in plan.stdout.splitlines() if line.strip().startswith(tuple("123456"))]
+        self.assertEqual([(row[2], row[3]) for row in rows if row[1] == "ddp"],
+                         [(n, batch) for n in ("1", "2") for batch in ("64", "32", "128")])
+        # Interrupted in the fourth of six measurements, then continued.
+        with subprocess.Popen([str(PROGRAM), *map(str, command), "--progress", "json-lines"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as process:
+            lines = []
+            for line in process.stderr:
+                if line.startswith('{"progress":"measuring"'):
+                    lines.append(json.loads(line))
+                    if lines[-1]["configuration"] == 4:
+                        process.send_signal(signal.SIGINT)
+                        break
+            process.stderr.read()
+            self.assertEqual(process.wait(timeout=120), 4)
+        self.assertEqual({line["batch_per_worker"] for line in lines}, {32, 64, 128})
+        kept = self.query("SELECT id FROM measurement WHERE status = 'ok'")
+        self.assertEqual(len(kept), 3)
+        result = run(*command, "--resume")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.query("SELECT id FROM measurement WHERE status = 'ok' ORDER BY id")[:3], kept)
+        self.assertEqual(self.query("SELECT world_size, batch_per_worker, status FROM measurement ORDER BY id"),
+                         [(n, batch, "ok") for n in (1, 2) for batch in (64, 32, 128)])
+        # Every measurement has steps of its own batch.
+        self.assertEqual(self.query("SELECT DISTINCT m.batch_per_worker = st.samples FROM step st JOIN shard sh ON "
+                                    "sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id"), [(1,)])
+        predicted = json.loads(run("predict", self.database, "--workers", "1,2,4,8", "--format", "json").stdout)
+        strong = next(table for table in predicted["tables"] if table["name"] == "strong_predictions")
+        self.assertEqual([(row["workers"], row["global_batch"], row["batch_per_worker"]) for row in strong["rows"]],
+                         [(1, 128, 128), (2, 128, 64), (4, 128, 32), (8, 128, 16)])
+        self.assertIn("outside of the measured batches, 32 to 128", strong["rows"][3]["note"])
+        for row in strong["rows"][:3]:
+            # A fit that noise contradicts is refused with its reason, never guessed.
+            if row["note"]:
+                self.assertIn("the fit of the measured batches is not usable", row["note"])
+                continue
+            self.assertLessEqual(row["step_low_s"], row["step_s"])
+            self.assertLessEqual(row["step_s"], row["step_high_s"])
+        report = json.loads(run("report", self.database, "--report", "efficiency", "--format", "json").stdout)
+        reported = next(table for table in report["tables"] if table["name"] == "strong_predictions")
+        known = {row["workers"]: row for row in strong["rows"]}
+        for row in reported["rows"]:
+            if row["workers"] in known:
+                self.assertEqual(row, known[row["workers"]])
+
     def test_dry_run_measures_nothing(self):
         result = run("run", SCENARIOS / "resnet18.yaml", "--out", self.database, "--dry-run")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -63,9 +63,9 @@ workers: [2, 3, 8]
 backend: gloo
 device: cpu
 ddp: {bucket_cap_mb: 0.5, gradient_as_bucket_view: true, broadcast_buffers: false}
-measure: {warmup_steps: 3, steps: 6, repeats: 2, until_ci_percent: 2.5, unwrapped: false, timeout_s: 1.5,
+measure: {warmup_steps: 3, steps: 6, repeats: 2, batches: [], until_ci_percent: 2.5, unwrapped: false, timeout_s: 1.5,
           threads_per_rank: 2, trace: false}
-predict: {workers: [16, 512], gpus_per_node: 8, confidence: 0.99, sharing: dedicated}
+predict: {workers: [16, 512], gpus_per_node: 8, inter_node: 8xndr, confidence: 0.99, sharing: dedicated}
 learning_rate: {base: 0.1, base_workers: 8, rule: sqrt, warmup_epochs: 0, epochs: 30, decay: polynomial,
                 decay_power: 2.5, apply: true}
 checkpoint: {folder: ckpt, every_steps: 100, resume: before/ddp-2.pt}
@@ -102,7 +102,11 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
                                 .threads_per_rank = 2,
                                 .trace = false}));
   EXPECT_EQ(s.predict,
-            (Predict{.workers = {16, 512}, .gpus_per_node = 8, .confidence = 0.99, .sharing = Sharing::dedicated}));
+            (Predict{.workers = {16, 512},
+                     .gpus_per_node = 8,
+                     .inter_node = "8xndr",
+                     .confidence = 0.99,
+                     .sharing = Sharing::dedicated}));
   EXPECT_EQ(s.learning_rate, (LearningRate{.base = 0.1,
                                            .base_workers = 8,
                                            .rule = learning_rate::Rule::square_root,

@@ -20,7 +20,8 @@ struct Configuration {
   std::int64_t workers = 1;  // ranks of DDP, replicas of DataParallel
   std::int64_t repeat = 0;
   std::int64_t threads_per_rank = 1;
-  double oversubscription = 1.0;  // compute threads of all workers / cores
+  double oversubscription = 1.0;      // compute threads of all workers / cores
+  std::int64_t batch_per_worker = 0;  // if the scenario measures several batches, else 0: the scenario's
 
   std::int64_t processes() const { return strategy == scenario::Strategy::dp ? 1 : workers; }
 };

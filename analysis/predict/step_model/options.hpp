@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/predict/step_model/node_links.hpp"
@@ -20,8 +21,9 @@ struct PredictOptions {
   bool dedicated = false;
   // All-reduces measured elsewhere, as read from an nccl-tests log. They replace the fitted links.
   std::vector<collective::Curve> all_reduce;
-  WhatIf what_if;   // predicted in addition to the job as measured
-  int draws = 400;  // of the Monte Carlo simulation behind each interval
+  std::optional<std::int64_t> global_batch;  // of strong scaling; not set: that of the largest measured N
+  WhatIf what_if;                            // predicted in addition to the job as measured
+  int draws = 400;                           // of the Monte Carlo simulation behind each interval
   std::uint64_t seed = 1;
 };
 

@@ -110,4 +110,40 @@ Table what_if_table(std::span<const fit::WhatIfRow> rows, const fit::WhatIf& cha
   return table;
 }
 
+Table strong_predictions_table(std::span<const fit::StrongScaling> all) {
+  Table table;
+  table.name = "strong_predictions";
+  table.title = "Strong scaling predicted: a fixed global batch";
+  table.note =
+      "Batch per worker = global batch / (N × accumulation). Compute at this batch follows the law that was fitted to "
+      "the measured batches. Another global batch: ddpprof predict --global-batch.";
+  table.empty = "Strong scaling needs several measured batches per worker. Measure them with measure.batches.";
+  double confidence = 0.0;
+  for (const fit::StrongScaling& one : all)
+    for (const fit::StrongPoint& point : one.points) confidence = std::max(confidence, point.confidence);
+  const std::string level = confidence > 0.0 ? fmt::format("{:.3g} % ", 100.0 * confidence) : "";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   count("global_batch", "global batch", "samples"),
+                   count("batch_per_worker", "batch per worker", "samples"),
+                   digits(seconds("step_s", "step"), 4),
+                   digits(seconds("step_low_s", level + "low", "step_s"), 4),
+                   digits(seconds("step_high_s", level + "high", "step_s"), 4),
+                   digits(quantity("throughput_samples_per_s", "throughput", "samples/s"), 4),
+                   prose("note", "not predicted because")};
+  table.columns.back().hide_zero = true;
+  table.key_columns = 2;
+  for (const fit::StrongScaling& one : all) {
+    for (const fit::StrongPoint& point : one.points) {
+      const bool known = point.refusal.empty();
+      const auto cell = [known](double value) { return known ? Cell(value) : Cell(); };
+      table.rows.push_back({one.strategy, point.workers, one.global_batch,
+                            point.batch_per_worker > 0 ? Cell(point.batch_per_worker) : Cell(), cell(point.step_s),
+                            cell(point.low_s), cell(point.high_s), cell(point.throughput),
+                            known ? Cell() : Cell(point.refusal)});
+    }
+  }
+  return table;
+}
+
 }  // namespace ddpprof::report

@@ -20,6 +20,8 @@ std::string_view term_meaning(std::string_view term);
 // By term: reduction of the step if the term took no time.
 Table why_table(std::span<const fit::WhyRow>, const fit::WhatIf&);
 Table what_if_table(std::span<const fit::WhatIfRow>, const fit::WhatIf&, double confidence);
+// A fixed global batch that N workers divide among themselves.
+Table strong_predictions_table(std::span<const fit::StrongScaling>);
 // The N from which communication dominates, without the change and with it (if there is a change). All N are
 // considered, listed or not.
 Table knee_table(std::span<const fit::Knee>, const fit::WhatIf&);
