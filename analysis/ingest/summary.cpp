@@ -128,6 +128,8 @@ std::string_view step_kind_text(StepKind kind) {
       return "measured";
     case StepKind::unwrapped:
       return "unwrapped";
+    case StepKind::untraced:
+      return "untraced";
   }
   return "warmup";  // an unknown, later kind must not be used for medians
 }

@@ -53,6 +53,7 @@ enum class StepKind : std::int32_t {
   warmup = 0,  // not measured
   measured = 1,
   unwrapped = 2,  // the same step without the DDP wrapper: the difference is the cost of communication
+  untraced = 3,   // timed without the profiler; recorded by ddpprof's Python module only
 };
 
 enum class CollectiveOp : std::int32_t {

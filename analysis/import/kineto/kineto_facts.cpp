@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/import/kineto/kineto_reader.hpp"
+#include "analysis/import/kineto/read_job_facts.hpp"
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/checked.hpp"
 
@@ -239,6 +240,9 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
       rank_.backend = lower(backend->get<std::string>());
     if (const auto nccl = value.find("nccl_version"); nccl != value.end() && nccl->is_string())
       rank_.versions["nccl"] = nccl->get<std::string>();
+  } else if (key == "ddpprofJob") {
+    rank_.job = read_job_facts(value);
+    if (!rank_.job) refuse("a ddpprofJob of an unknown format", offset);
   } else if (key == "deviceProperties" && value.is_array()) {
     for (const json& device : value)
       if (device.is_object()) {
@@ -285,6 +289,8 @@ void KinetoReader::finish() {
   raw_.flush();
   rank_.events = taken_;
   count_unread_devices();
+  if (rank_.job && rank_.job->last_step > 0)
+    std::erase_if(rank_.steps, [&](const StepMark& step) { return step.number > rank_.job->last_step; });
   set_identity_by_groups();
   if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) rank_.batch = first->second;
 }

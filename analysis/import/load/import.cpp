@@ -18,6 +18,7 @@
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/load/lanes.hpp"
 #include "analysis/import/load/measurement.hpp"
+#include "analysis/import/load/profiler_cost_note.hpp"
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/row_writer.hpp"
 #include "analysis/import/load/unlike.hpp"
@@ -54,6 +55,7 @@ class Load {
     if (std::all_of(of_shard_.begin(), of_shard_.end(), [&](std::size_t file) { return files_[file].recorded; }))
       if (const std::optional<Note> warmup = mark_warmup(shards_)) add(std::nullopt, *warmup);
     compare_ranks();
+    if (const std::optional<Note> cost = note_on_profiler_cost(shards_)) add(std::nullopt, *cost);
     write_measurement(assignment);
     match(assignment);
     ingest::MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);

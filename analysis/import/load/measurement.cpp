@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -67,12 +68,31 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
   return "ddp";
 }
 
-// Recorded processes have the identity of their host; other traces do not.
+// Recorded processes, and traces of ddpprof's Python module, have the identity of their host; other traces do not.
 std::int64_t hosts_of(std::span<const ImportedRank> ranks) {
-  std::set<std::string> clocks;
-  for (const ImportedRank& rank : ranks)
-    if (rank.file->recorded) clocks.insert(rank.file->clock);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(clocks.size()));
+  std::set<std::string> hosts;
+  for (const ImportedRank& rank : ranks) {
+    if (rank.file->recorded) hosts.insert(rank.file->clock);
+    if (rank.file->job && !rank.file->job->boot_id.empty()) hosts.insert(rank.file->job->boot_id);
+  }
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(hosts.size()));
+}
+
+// Facts that the job's own process stated replace those that were derived from events.
+void use_job_facts(const JobFacts& job, store::MeasurementRow& row, nlohmann::json& versions) {
+  if (job.parameter_bytes > 0 && job.parameter_count > 0) {
+    row.parameter_count = job.parameter_count;
+    row.parameter_bytes = job.parameter_bytes;
+  }
+  if (job.threads > 0) row.threads_per_rank = job.threads;
+  nlohmann::json options = nlohmann::json::object();
+  if (job.bucket_cap_bytes > 0) options["bucket_cap_mb"] = static_cast<double>(job.bucket_cap_bytes) / (1 << 20);
+  if (job.find_unused_parameters) options["find_unused_parameters"] = *job.find_unused_parameters;
+  if (job.gradient_as_bucket_view) options["gradient_as_bucket_view"] = *job.gradient_as_bucket_view;
+  if (!job.optimizer.empty()) options["optimizer"] = job.optimizer;
+  row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (!job.torch.empty()) versions["torch"] = job.torch;
+  if (!job.python.empty()) versions["python"] = job.python;
 }
 
 void write_memory(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
@@ -129,22 +149,26 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.precision = "recorded";
   row.threads_per_rank = 1;
   row.nodes = options.nodes.value_or(hosts_of(ranks));
-  // The number of cores is not recorded. Enough cores are assumed, so that no time is attributed to oversubscription.
-  row.cores = options.cores.value_or((assignment.world_size - 1) / row.nodes + 1);
-  if (row.device == "cpu" && !options.cores)
+  nlohmann::json versions = nlohmann::json::object();
+  for (const auto& [name, version] : file.versions) versions[name] = version;
+  if (!file.devices.empty()) versions["device"] = file.devices.front();
+  row.options = "{}";
+  if (file.job) use_job_facts(*file.job, row, versions);
+  // SQLite exports may hold texts with invalid UTF-8.
+  row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::optional<std::int64_t> cores = options.cores;
+  if (!cores && file.job && file.job->cores > 0) cores = file.job->cores;
+  const std::int64_t ranks_of_host = (assignment.world_size - 1) / row.nodes + 1;
+  // If the number of cores is not recorded, enough cores are assumed, so that no time is attributed to
+  // oversubscription.
+  row.cores = cores.value_or(ranks_of_host);
+  if (row.device == "cpu" && !cores)
     notes.push_back({Severity::warning, "cores_unknown", 1,
                      "the number of cores per host is not recorded: it is assumed to be the number of ranks per host, "
                      "which further ranks share",
                      "give --cores, and --nodes where ranks ran on several hosts; or predict --sharing dedicated"});
-  if (options.cores)
-    row.oversubscription =
-        static_cast<double>((assignment.world_size - 1) / row.nodes + 1) / static_cast<double>(*options.cores);
-  nlohmann::json versions = nlohmann::json::object();
-  for (const auto& [name, version] : file.versions) versions[name] = version;
-  if (!file.devices.empty()) versions["device"] = file.devices.front();
-  // SQLite exports may hold texts with invalid UTF-8.
-  row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  row.options = "{}";
+  if (cores)
+    row.oversubscription = static_cast<double>(ranks_of_host * row.threads_per_rank) / static_cast<double>(*cores);
   row.started_utc_ns = file.base_ns;
   const store::EventSpan& events = ranks.front().shard->trace.events;
   row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);

@@ -58,6 +58,7 @@ void fill_rank(RankTrace& trace, const TrainingOptions& options, ReadRank& resul
   result.base_ns = trace.base_ns;
   result.devices = trace.devices;
   result.versions = trace.versions;
+  result.job = trace.job;
 }
 
 std::size_t most_ranks(const std::filesystem::path& path) {

@@ -41,6 +41,7 @@ struct ReadRank {
   bool recorded = false;  // by ddpprof's tracer; training.shard then also holds the shard's header data
   std::vector<std::string> devices;
   std::map<std::string, std::string> versions;
+  std::optional<JobFacts> job;
   Training training;
   std::vector<KernelTotals> kernels;
   std::int64_t events = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/import/sort/external_sorter.hpp"
+#include "analysis/import/trace/job_facts.hpp"
 #include "analysis/import/trace/slice_store.hpp"
 #include "analysis/ingest/nccl_operations.hpp"
 
@@ -164,6 +165,7 @@ struct RankTrace {
   std::string_view steps_advice = "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds";
   std::int64_t sharding_marks = 0;       // annotations of FullyShardedDataParallel
   std::int64_t replicated_forwards = 0;  // annotations of DataParallel
+  std::optional<JobFacts> job;           // written by ddpprof's Python module
   std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in forward
 
   std::int64_t events = 0;

@@ -73,6 +73,15 @@ class TrainingBuilder {
     training_.memory = memory_of(rank_, host_.steps);
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
+    if (rank_.job) {
+      add_untraced_steps(rank_.job->untraced);
+      if (rank_.job->accumulation > 0 && training_.steps > 0 && rank_.job->accumulation != training_.accumulation)
+        note(Severity::warning, "accumulation_differs", 1,
+             fmt::format("DDP's forward ran {} times in an optimizer step before the trace, but {} backwards were "
+                         "traced in most steps",
+                         rank_.job->accumulation, training_.accumulation),
+             "the number of traced backwards is used; trace other steps (--steps) if these are not typical");
+    }
     if (recognised.kind == Parallelism::unrecorded) {
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
     } else if (recognised.kind != Parallelism::data) {
@@ -310,8 +319,9 @@ class TrainingBuilder {
   }
 
   void add_model() {
-    const std::optional<std::int64_t> batch = options_.batch_per_worker ? options_.batch_per_worker : rank_.batch;
-    training_.batch_per_worker = batch.value_or(0);
+    const bool stated = rank_.job && rank_.job->batch > 0;
+    training_.batch_per_worker =
+        options_.batch_per_worker.value_or(stated ? rank_.job->batch : rank_.batch.value_or(0));
     for (std::size_t i = 0; i < placed_.size(); ++i)
       training_.shard.steps[i].samples = product_of(
           {training_.batch_per_worker,
@@ -335,7 +345,7 @@ class TrainingBuilder {
     shard.info.world_size = static_cast<decltype(shard.info.world_size)>(rank_.world_size.value_or(0));
     shard.info.pid = static_cast<decltype(shard.info.pid)>(rank_.pid);
     shard.info.process = rank_.process;
-    shard.info.host = rank_.host;
+    shard.info.host = rank_.host.empty() && rank_.job ? rank_.job->host : rank_.host;
     shard.info.closed = true;
     shard.tally.records = static_cast<std::uint64_t>(rank_.events);
     if (rank_.any_host_event) {
@@ -352,6 +362,28 @@ class TrainingBuilder {
       shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns});
       busy_ns_.push_back(time.busy_ns);
     }
+  }
+
+  // Inserts the steps that were timed without the profiler, before the traced ones. Their times are of another clock
+  // than the trace's: if that was set meanwhile, they end at the first traced step.
+  void add_untraced_steps(const UntracedSteps& untraced) {
+    ingest::ShardTrace& shard = training_.shard;
+    if (shard.steps.empty() || untraced.durations_ns.empty()) return;
+    std::int64_t all_ns = 0;
+    for (const std::int64_t duration_ns : untraced.durations_ns) all_ns = sum_of(all_ns, duration_ns);
+    if (all_ns > longest_ns) return;
+    std::int64_t start_ns = std::min(untraced.begin_ns - rank_.base_ns, shard.steps.front().time.start_ns - all_ns);
+    std::vector<ingest::StepFact> steps;
+    for (const std::int64_t duration_ns : untraced.durations_ns) {
+      const auto number = untraced.first + static_cast<std::int64_t>(steps.size());
+      steps.push_back({number,
+                       vocabulary::StepKind::untraced,
+                       product_of({training_.batch_per_worker, training_.accumulation}),
+                       {start_ns, start_ns + duration_ns}});
+      start_ns += duration_ns;
+    }
+    if (!shard.totals.empty()) shard.totals.insert(shard.totals.begin(), steps.size(), {});
+    shard.steps.insert(shard.steps.begin(), steps.begin(), steps.end());
   }
 
   void report_missing_data() {

@@ -133,7 +133,9 @@ constexpr std::array step_columns = {
     Column{"id", "INTEGER PRIMARY KEY", "", ""},
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
     Column{"step", "INTEGER NOT NULL", "", "0-based over the whole process"},
-    Column{"kind", "TEXT NOT NULL", "", "warmup, measured or unwrapped (without the DDP wrapper)"},
+    Column{"kind", "TEXT NOT NULL", "",
+           "warmup, measured, unwrapped (without the DDP wrapper) or untraced (timed without the profiler: it has no "
+           "parts)"},
     Column{"samples", "INTEGER NOT NULL", "samples", "trained on by this rank (all replicas for dp)"},
     Column{"start_ns", "INTEGER NOT NULL", "ns", "this shard's clock"},
     Column{"duration_ns", "INTEGER NOT NULL", "ns",

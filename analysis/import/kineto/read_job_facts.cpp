@@ -1,0 +1,77 @@
+#include "analysis/import/kineto/read_job_facts.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/import/trace/checked.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t known_format = 1;
+constexpr std::int64_t most_threads = 1'000'000;
+constexpr std::size_t most_text = 256;
+
+// Returns the whole number, or 0 if it is missing or not in 1 … most.
+std::int64_t number(const json& object, const char* key, std::int64_t most) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return 0;
+  if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(most)) return 0;
+  const auto value = found->get<std::int64_t>();
+  return value >= 1 && value <= most ? value : 0;
+}
+
+std::optional<bool> flag(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+
+std::string text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() ? std::string() : found->get<std::string>().substr(0, most_text);
+}
+
+UntracedSteps untraced_steps(const json& object) {
+  UntracedSteps steps;
+  const auto found = object.find("untraced");
+  if (found == object.end() || !found->is_object()) return steps;
+  const auto durations = found->find("durations_ns");
+  if (durations == found->end() || !durations->is_array() || durations->size() > static_cast<std::size_t>(most_steps))
+    return steps;
+  steps.first = number(*found, "first", most_steps);
+  steps.begin_ns = number(*found, "begin_ns", latest_ns - 1);
+  for (const json& duration : *durations) {
+    const std::int64_t ns = number(json{{"ns", duration}}, "ns", longest_ns);
+    if (ns == 0) return {};  // the numbers of later steps would be wrong
+    steps.durations_ns.push_back(ns);
+  }
+  return steps.first > 0 && steps.begin_ns > 0 ? steps : UntracedSteps{};
+}
+
+}  // namespace
+
+std::optional<JobFacts> read_job_facts(const json& value) {
+  if (!value.is_object() || number(value, "format", known_format) != known_format) return std::nullopt;
+  JobFacts facts;
+  facts.batch = number(value, "batch", most_samples);
+  facts.accumulation = number(value, "accumulation", most_samples);
+  facts.parameter_count = number(value, "parameter_count", most_bytes);
+  facts.parameter_bytes = number(value, "parameter_bytes", most_bytes);
+  facts.threads = number(value, "threads", most_threads);
+  facts.cores = number(value, "cores", most_threads);
+  facts.bucket_cap_bytes = number(value, "bucket_cap_bytes", most_bytes);
+  facts.last_step = number(value, "last_step", most_steps);
+  facts.find_unused_parameters = flag(value, "find_unused_parameters");
+  facts.gradient_as_bucket_view = flag(value, "gradient_as_bucket_view");
+  facts.optimizer = text(value, "optimizer");
+  facts.host = text(value, "host");
+  facts.boot_id = text(value, "boot_id");
+  facts.python = text(value, "python");
+  facts.torch = text(value, "torch");
+  facts.untraced = untraced_steps(value);
+  return facts;
+}
+
+}  // namespace ddpprof::import

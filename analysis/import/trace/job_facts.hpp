@@ -1,0 +1,32 @@
+// What ddpprof's injected Python module (python/injected) writes into a trace beside the events, as member
+// `ddpprofJob`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpprof::import {
+
+// Steps that were timed without the profiler, in the same process and before the trace.
+struct UntracedSteps {
+  std::int64_t first = 0;     // number of the first one
+  std::int64_t begin_ns = 0;  // its start, since 1970
+  std::vector<std::int64_t> durations_ns;
+};
+
+// Numbers are 0 and texts are empty if they are unknown.
+struct JobFacts {
+  std::int64_t batch = 0;         // first dimension of the first tensor that DDP's forward received
+  std::int64_t accumulation = 0;  // forwards of DDP in one optimizer step
+  std::int64_t parameter_count = 0, parameter_bytes = 0;  // of the parameters that are trained
+  std::int64_t threads = 0, cores = 0;                    // intra-op threads; cores that the process may use
+  std::int64_t bucket_cap_bytes = 0;
+  std::int64_t last_step = 0;  // the last complete traced step; the job may have ended in the next one
+  std::optional<bool> find_unused_parameters, gradient_as_bucket_view;
+  std::string optimizer, host, boot_id, python, torch;
+  UntracedSteps untraced;
+};
+
+}  // namespace ddpprof::import

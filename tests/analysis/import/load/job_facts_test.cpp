@@ -1,0 +1,115 @@
+// What ddpprof's Python module states beside the events (ddpprofJob) replaces derived facts.
+#include <gmock/gmock.h>
+
+#include "tests/analysis/import/kineto/trace_text.hpp"
+#include "tests/analysis/import/load/imported.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string facts =
+    R"("ddpprofJob": {"format": 1, "batch": 48, "accumulation": 1, "parameter_count": 1500, "parameter_bytes": 6000, )"
+    R"("bucket_cap_bytes": 2097152, "find_unused_parameters": true, "gradient_as_bucket_view": false, )"
+    R"("optimizer": "AdamW", "threads": 3, "cores": 12, "host": "alpha", "boot_id": "b-1", "python": "3.11", )"
+    R"("torch": "2.11.0", "untraced": {"first": 10, "begin_ns": 990000000, "durations_ns": [800000, 900000, 700000]}})";
+
+class JobFacts : public testing::Test {
+ protected:
+  void read(const std::string& member_of_0, const std::string& member_of_1) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& [rank, member] : {std::pair{0, member_of_0}, std::pair{1, member_of_1}}) {
+      TraceText trace = sound_trace(rank, 2);
+      if (!member.empty()) trace.before.push_back(member);
+      files.push_back(folder_.write("rank" + std::to_string(rank) + ".json", trace.text()));
+    }
+    imported_ = import_files(folder_, files);
+    ASSERT_EQ(imported_.error, "");
+  }
+  std::vector<std::string> rows(const std::string& sql) const {
+    store::Database database = store::Database::open_read(folder_.path() / "imported.db");
+    SQLite::Statement query(database.sql(), sql);
+    std::vector<std::string> found;
+    while (query.executeStep()) {
+      std::string row;
+      for (int i = 0; i < query.getColumnCount(); ++i) row += (i > 0 ? " " : "") + query.getColumn(i).getString();
+      found.push_back(row);
+    }
+    return found;
+  }
+  Folder folder_;
+  Imported imported_;
+};
+
+using Rows = std::vector<std::string>;
+
+TEST_F(JobFacts, AreTheMeasurements) {
+  read(facts, facts);
+  EXPECT_EQ(rows("SELECT batch_per_worker, parameter_count, parameter_bytes, threads_per_rank, cores, nodes, "
+                 "oversubscription FROM measurement"),
+            Rows{"48 1500 6000 3 12 1 0.5"});
+  EXPECT_EQ(rows("SELECT options FROM measurement"),
+            Rows{R"({"bucket_cap_mb":2.0,"find_unused_parameters":true,"gradient_as_bucket_view":false,)"
+                 R"("optimizer":"AdamW"})"});
+  EXPECT_THAT(rows("SELECT versions FROM measurement").front(), HasSubstr(R"("torch":"2.11.0")"));
+  EXPECT_EQ(rows("SELECT DISTINCT host FROM shard"), Rows{"alpha"});
+}
+
+TEST_F(JobFacts, HostsAreCountedByTheirBoot) {
+  read(facts, replaced(facts, "b-1", "b-2"));
+  EXPECT_EQ(rows("SELECT nodes, oversubscription FROM measurement"), Rows{"2 0.25"});
+}
+
+TEST_F(JobFacts, StepsWithoutTheProfilerAreStepsOfTheirOwnKind) {
+  read(facts, facts);
+  for (const char* rank : {"0", "1"})
+    EXPECT_EQ(rows("SELECT st.step, st.kind, st.duration_ns, st.samples, st.compute_ns, st.start_ns FROM step st JOIN "
+                   "shard s ON s.id = st.shard_id WHERE st.kind = 'untraced' AND s.rank = " +
+                   std::string(rank) + " ORDER BY st.step"),
+              (Rows{"10 untraced 800000 48 0 990000000", "11 untraced 900000 48 0 990800000",
+                    "12 untraced 700000 48 0 991700000"}));
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM step WHERE kind = 'measured'"), Rows{"6"});
+  ASSERT_EQ(imported_.told.count("profiler_cost"), 1U);
+  // The traced steps take 1 ms.
+  EXPECT_THAT(imported_.told.find("profiler_cost")->second.message,
+              HasSubstr("800 µs without the profiler and 1 ms with it (+25 %)"));
+}
+
+TEST_F(JobFacts, ALaterClockDoesNotMoveStepsIntoTheTrace) {
+  read(replaced(facts, "990000000", "1990000000"), facts);
+  EXPECT_EQ(rows("SELECT MAX(u.start_ns + u.duration_ns) = MIN(m.start_ns) FROM step u JOIN step m ON m.shard_id = "
+                 "u.shard_id JOIN shard s ON s.id = u.shard_id WHERE u.kind = 'untraced' AND m.kind = 'measured' AND "
+                 "s.rank = 0"),
+            Rows{"1"});
+}
+
+TEST_F(JobFacts, AStepInWhichTheJobEndedIsNone) {
+  const std::string ended = replaced(facts, R"("format": 1)", R"("format": 1, "last_step": 1)");
+  read(ended, ended);
+  EXPECT_EQ(rows("SELECT DISTINCT step FROM step WHERE kind = 'measured' ORDER BY step"), (Rows{"0", "1"}));
+}
+
+TEST_F(JobFacts, ImpossibleValuesCountAsUnknown) {
+  std::string odd = replaced(facts, R"("batch": 48)", R"("batch": -3)");
+  odd = replaced(odd, R"("threads": 3)", R"("threads": "many")");
+  odd = replaced(odd, R"("cores": 12)", R"("cores": 99999999999999999999)");
+  odd = replaced(odd, "900000", "-900000");
+  read(odd, odd);
+  EXPECT_EQ(rows("SELECT batch_per_worker, threads_per_rank FROM measurement"), Rows{"32 1"}) << "32: of the shapes";
+  EXPECT_EQ(rows("SELECT cores FROM measurement"), Rows{"2"}) << "as many as ranks";
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM step WHERE kind = 'untraced'"), Rows{"0"});
+}
+
+TEST_F(JobFacts, AnUnknownFormatIsReported) {
+  read(replaced(facts, R"("format": 1)", R"("format": 2)"), facts);
+  EXPECT_GE(imported_.told.count("bad_event"), 1U);
+}
+
+TEST_F(JobFacts, AccumulationThatDiffersFromTheTraceIsReported) {
+  read(replaced(facts, R"("accumulation": 1)", R"("accumulation": 4)"), facts);
+  EXPECT_EQ(imported_.told.count("accumulation_differs"), 1U);
+}
+
+}  // namespace
+}  // namespace ddpprof::import
