@@ -57,7 +57,8 @@ LossCurves loss_curves(const std::vector<Configuration>& configurations) {
     for (const auto* steps : {&configuration.warmup, &configuration.measured})
       for (const RunStep& step : *steps) {
         if (step.step < 0 || !step.has_loss) continue;
-        // Warm-up after the last measured step belongs to the copy without the DDP wrapper, which is a separate training.
+        // Warm-up after the last measured step belongs to the copy without the DDP wrapper, which is a separate
+        // training.
         const auto last = last_measured.find(step.measurement);
         if (last != last_measured.end() && step.step > last->second) continue;
         Losses& losses = by_measurement[step.measurement];
@@ -82,7 +83,7 @@ LossCurves loss_curves(const std::vector<Configuration>& configurations) {
     curve.workers = configuration.world_size;
     if (!configuration.measured.empty()) {
       std::vector<double> durations_s;
-      for (const RunStep& step : configuration.measured) durations_s.push_back(step.duration_s);
+      for (const RunStep& step : configuration.timed()) durations_s.push_back(step.duration_s);
       curve.step_s = stats::median(durations_s);
     }
     all.curves.push_back(std::move(curve));

@@ -113,6 +113,7 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     }
     auto& kept = step.kind == "measured"    ? configuration.measured
                  : step.kind == "unwrapped" ? configuration.unwrapped
+                 : step.kind == "untraced"  ? configuration.untraced
                                             : configuration.warmup;
     kept.push_back(std::move(step));
   }
@@ -173,7 +174,7 @@ stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*fi
 double throughput(const Configuration& configuration) {
   std::vector<double> samples;
   for (const RunStep& step : configuration.measured) samples.push_back(static_cast<double>(step.samples));
-  return stats::median(samples) / median_of(configuration.measured, &RunStep::duration_s).mid;
+  return stats::median(samples) / median_of(configuration.timed(), &RunStep::duration_s).mid;
 }
 
 const Configuration* baseline(const std::vector<Configuration>& all, const Configuration& of) {

@@ -18,7 +18,7 @@ namespace ddpprof::metrics {
 // One step of one measurement, over all its ranks. Times in seconds; parts are means over the ranks.
 struct RunStep {
   std::int64_t measurement = 0, repeat = 0, step = 0;
-  std::string kind;                     // warmup, measured or unwrapped
+  std::string kind;                     // warmup, measured, unwrapped or untraced
   double duration_s = 0;                // mean over the ranks: docs/design/the-step-of-a-run.md
   double fastest_s = 0, slowest_s = 0;  // the fastest and the slowest rank
   std::int64_t samples = 0;             // sum over all ranks
@@ -38,9 +38,12 @@ struct Configuration {
   std::vector<std::int64_t> measurements;  // ids, by repeat
   std::vector<std::int64_t> failed;        // those of `measurements` whose status is failed
   bool communication_known = true;         // false: its times were not recorded, and exposed_s is not known
-  std::vector<RunStep> measured, unwrapped, warmup;
+  std::vector<RunStep> measured, unwrapped, untraced, warmup;
   std::int64_t incomplete_steps = 0;  // measured steps that a rank did not record; they are left out
 
+  // The steps whose durations are the step time: those timed without the profiler if there are any, otherwise
+  // `measured`.
+  const std::vector<RunStep>& timed() const { return untraced.empty() ? measured : untraced; }
   std::int64_t global_batch() const { return world_size * batch_per_worker * accumulation; }
 };
 

@@ -27,7 +27,7 @@ std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& 
   std::vector<MeasuredScaling> measured;
   for (const Configuration* c : scaling_configurations(configurations)) {
     measured.push_back({c->strategy,
-                        {c->world_size, median_of(c->measured, &RunStep::duration_s).mid,
+                        {c->world_size, median_of(c->timed(), &RunStep::duration_s).mid,
                          median_of(c->measured, &RunStep::exposed_s).mid}});
   }
   return measured;

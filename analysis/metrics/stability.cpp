@@ -82,7 +82,7 @@ std::vector<Stability> stabilities(const Configuration& c) {
   std::vector<Stability> all;
   for (const std::int64_t id : c.measurements) {
     std::vector<RunStep> steps;
-    for (const RunStep& step : c.measured) {
+    for (const RunStep& step : c.timed()) {
       if (step.measurement == id) steps.push_back(step);
     }
     if (steps.size() >= minimum_stability_steps) all.push_back(stability_of(steps));
@@ -154,7 +154,7 @@ std::vector<Cause> causes_of_noise(const Configuration& c, const Conditions& con
   std::vector<Cause> causes;
   for (const Disturbance& d : disturbances(c, conditions)) causes.push_back({d.message, d.advice});
   const std::vector<Stability> all = stabilities(c);
-  const stats::Interval interval = median_of(c.measured, &RunStep::duration_s);
+  const stats::Interval interval = median_of(c.timed(), &RunStep::duration_s);
   if (c.measurements.size() > 1 && interval.achieved_confidence < confidence && all.size() > 1) {
     const auto [low, high] = std::minmax_element(
         all.begin(), all.end(), [](const Stability& a, const Stability& b) { return a.median_s < b.median_s; });
@@ -177,7 +177,7 @@ std::vector<Cause> causes_of_noise(const Configuration& c, const Conditions& con
                      "{:.0f} independent steps.",
                      steps, effective),
          "Measure more steps (measure.steps) or more repeats (measure.repeats)."});
-  const auto measured = static_cast<std::int64_t>(c.measured.size());
+  const auto measured = static_cast<std::int64_t>(c.timed().size());
   if (measured < few_steps)
     causes.push_back(
         {"Too few steps.", "Measure more steps (measure.steps), or set a target interval (measure.until_ci_percent)."});

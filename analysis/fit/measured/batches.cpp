@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/fit/measured/pool.hpp"
+#include "analysis/fit/measured/profiler_cost.hpp"
 #include "analysis/fit/measured/workloads.hpp"
 
 namespace ddpprof::fit {
@@ -36,7 +37,8 @@ void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& othe
       continue;
     }
     const std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
-    if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
+    if (std::none_of(steps.begin(), steps.end(),
+                     [](const StepInfo& step) { return !step.unwrapped && !step.untraced; })) {
       measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
@@ -47,7 +49,8 @@ void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& othe
       pool.profile.accumulation = info.accumulation;
       pool.profile.batch_per_worker = info.batch_per_worker;
     }
-    add_steps(pool, steps, read_collectives(sql, info.id));
+    const ProfilerCost profiler(steps);
+    add_steps(pool, profiler.removed(steps), profiler.removed(read_collectives(sql, info.id), steps));
   }
   for (auto& [key, pool] : pools)
     if (!pool.profile.step_s.empty()) measured.batches[std::get<0>(key)].push_back(batch_point(condense(pool)));

@@ -18,7 +18,7 @@ std::map<std::int64_t, double> median_ready_s(SQLite::Database& sql, const std::
   store::StepReader rows(sql);
   std::map<std::int64_t, std::vector<double>> ready_s;
   for (const StepInfo& step : steps) {
-    if (step.unwrapped || step.rank != lowest || !step.backward_start_ns) continue;
+    if (step.unwrapped || step.untraced || step.rank != lowest || !step.backward_start_ns) continue;
     for (const store::GradReadyRow& row : rows.gradients(step.id))
       ready_s[row.parameter].push_back(static_cast<double>(row.ready_ns - *step.backward_start_ns) * 1e-9);
   }

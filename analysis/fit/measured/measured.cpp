@@ -8,6 +8,7 @@
 #include "analysis/fit/measured/batches.hpp"
 #include "analysis/fit/measured/gradients.hpp"
 #include "analysis/fit/measured/pool.hpp"
+#include "analysis/fit/measured/profiler_cost.hpp"
 #include "analysis/fit/measured/rows.hpp"
 #include "analysis/fit/measured/unseen_waits.hpp"
 #include "analysis/fit/measured/workloads.hpp"
@@ -236,7 +237,8 @@ Measured load(store::Database& database) {
       continue;
     }
     std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
-    if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
+    if (std::none_of(steps.begin(), steps.end(),
+                     [](const StepInfo& step) { return !step.unwrapped && !step.untraced; })) {
       measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
@@ -265,9 +267,11 @@ Measured load(store::Database& database) {
           " differs from an earlier measurement at the same N in parameters, threads, cores or hosts: not used");
       continue;
     }
-    add_steps(pool, steps, collectives);
+    const ProfilerCost profiler(steps);
+    const std::vector<StepInfo> own_steps = profiler.removed(steps);
+    add_steps(pool, own_steps, profiler.removed(collectives, steps));
     if (info.strategy == "ddp") {
-      std::vector<GradientReady> gradients = read_gradients(sql, info, steps);
+      std::vector<GradientReady> gradients = profiler.removed(read_gradients(sql, info, steps));
       if (collectives.empty()) pool.buckets_from_parameters = read_buckets(sql, info, gradients);
       if (!gradients.empty()) pool.profile.gradients = std::move(gradients);
       if (machine.workers > 1) add_collectives(points, info, steps, collectives);

@@ -73,7 +73,9 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
   }
   pool.compute_repeats.emplace_back();
   pool.profile.step_repeats.emplace_back();
-  std::map<std::int64_t, std::vector<double>> step_s;   // by step index: each rank's
+  // By step index: each rank's. Of the steps that were timed without a profiler, if there are any.
+  std::map<std::int64_t, std::vector<double>> step_s;
+  const bool timed_without = std::ranges::any_of(steps, &StepInfo::untraced);
   std::map<std::int64_t, std::vector<double>> reach_s;  // by step index: each rank's forward + backward
   std::map<std::int64_t, std::vector<double>> compute_by_rank;
   for (const StepInfo& step : steps) {
@@ -81,6 +83,8 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
       pool.unwrapped.push_back(seconds(step.duration_ns - step.data_ns));
       continue;
     }
+    if (step.untraced == timed_without) step_s[step.step].push_back(seconds(step.duration_ns));
+    if (step.untraced) continue;
     std::optional<std::int64_t> last_end_ns;
     if (const auto end = collective_end_ns.find(step.id); end != collective_end_ns.end()) {
       last_end_ns = end->second - step.start_ns;
@@ -104,7 +108,6 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     if (step.duration_ns > 0) pool.shares.push_back(shares_of(step, ddp, pool.profile.machine.workers > 1));
     compute_by_rank[step.rank].push_back(compute);
     reach_s[step.step].push_back(parts.forward + parts.backward);
-    step_s[step.step].push_back(seconds(step.duration_ns));
   }
   for (const auto& [index, of_ranks] : step_s) pool.profile.step_repeats.back().push_back(stats::mean(of_ranks));
   const std::vector<double>& of_repeat = pool.profile.step_repeats.back();
@@ -179,7 +182,7 @@ std::size_t ranks_of_import(const std::vector<StepInfo>& steps, const Measuremen
 
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
                                      Measured& measured) {
-  std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
+  std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;  // steps of a process have different numbers
   for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
   auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
   // The imported ranks represent all ranks (unseen_waits.hpp).

@@ -29,6 +29,7 @@ struct MeasurementInfo {
 struct StepInfo {
   std::int64_t id = 0, rank = 0, step = 0;
   bool unwrapped = false;
+  bool untraced = false;  // timed without the profiler: only its duration and its samples are known
   std::int64_t samples = 0, start_ns = 0, duration_ns = 0, data_ns = 0, buffers_ns = 0, forward_ns = 0, backward_ns = 0,
                optimizer_ns = 0, compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0,
                copy_ns = 0;

@@ -18,7 +18,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configurat
     point.workers = c->world_size;
     point.batch_per_worker = c->batch_per_worker;
     point.accumulation = c->accumulation;
-    point.step_s = metrics::median_of(c->measured, &RunStep::duration_s);
+    point.step_s = metrics::median_of(c->timed(), &RunStep::duration_s);
     point.throughput = metrics::throughput(*c);
     if (const metrics::Configuration* one = metrics::baseline(configurations, *c)) {
       const double of_one = metrics::throughput(*one);
@@ -26,7 +26,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configurat
       // rank.
       point.speedup = of_one > 0.0 ? point.throughput / of_one
                                    : static_cast<double>(c->world_size) *
-                                         metrics::median_of(one->measured, &RunStep::duration_s).mid / point.step_s.mid;
+                                         metrics::median_of(one->timed(), &RunStep::duration_s).mid / point.step_s.mid;
       point.efficiency = *point.speedup / static_cast<double>(c->world_size);
     }
     point.compute_s = median(&RunStep::compute_s);

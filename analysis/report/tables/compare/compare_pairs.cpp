@@ -69,7 +69,7 @@ double traced_s(const Source& source, const metrics::Configuration& c) {
 
 double median_step_s(const metrics::Configuration& c) {
   std::vector<double> durations;
-  for (const metrics::RunStep& step : c.measured) durations.push_back(step.duration_s);
+  for (const metrics::RunStep& step : c.timed()) durations.push_back(step.duration_s);
   return stats::median(durations);
 }
 

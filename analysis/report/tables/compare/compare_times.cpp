@@ -67,8 +67,11 @@ std::vector<Difference> differences(const Paired& paired, const std::function<bo
     if (!pair.has_steps()) continue;
     for (const Part& part : parts) {
       if (stopped()) return {};
+      const auto of = [&](const metrics::Configuration& c) -> const std::vector<metrics::RunStep>& {
+        return part.value == &metrics::RunStep::duration_s ? c.timed() : c.measured;
+      };
       std::optional<Difference> d =
-          judged(pair, part.name, by_repeat(pair.a->measured, part.value), by_repeat(pair.b->measured, part.value));
+          judged(pair, part.name, by_repeat(of(*pair.a), part.value), by_repeat(of(*pair.b), part.value));
       if (d) all.push_back(std::move(*d));
     }
   }
@@ -154,7 +157,7 @@ Table only_in_one_table(const Paired& paired) {
       add(row,
           {static_cast<std::int64_t>(c->measured.size()),
            c->measured.empty() ? Cell()
-                               : Cell(stats::median(joined(by_repeat(c->measured, &metrics::RunStep::duration_s))))});
+                               : Cell(stats::median(joined(by_repeat(c->timed(), &metrics::RunStep::duration_s))))});
       table.rows.push_back(std::move(row));
     }
   };

@@ -138,7 +138,7 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
                      {}});
     }
     if (!c.measured.empty()) {
-      const double width = metrics::median_of(c.measured, &metrics::RunStep::duration_s).relative_half_width();
+      const double width = metrics::median_of(c.timed(), &metrics::RunStep::duration_s).relative_half_width();
       if (width > noisy_half_width) {
         all.push_back(noisy_median(c, conditions, width, where));
       }

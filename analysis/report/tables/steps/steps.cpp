@@ -93,7 +93,7 @@ Table step_table(const Source& source) {
     if (column.name == "oversubscription" || column.name == "step_confidence") column.hide_constant = true;
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
-    const stats::Interval step = metrics::median_of(c.measured, &metrics::RunStep::duration_s);
+    const stats::Interval step = metrics::median_of(c.timed(), &metrics::RunStep::duration_s);
     const std::optional<double> faster = speedup(source, c);
     std::optional<double> unwrapped, cost;
     if (!c.unwrapped.empty()) {
@@ -101,7 +101,7 @@ Table step_table(const Source& source) {
       cost = step.mid - *unwrapped;
     }
     Row row = configuration_cells(c);
-    add(row, {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
+    add(row, {static_cast<std::int64_t>(c.timed().size()), step.mid, step.low, step.high,
               std::min(metrics::confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
               ratio(faster, static_cast<double>(c.world_size)),
               c.communication_known ? ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid) : Cell(),
@@ -143,7 +143,7 @@ Table steps_table(const Source& source) {
   table.columns.push_back(quantity("loss", "loss", ""));
   for (const metrics::Configuration& c : source.configurations) {
     std::vector<const metrics::RunStep*> all;
-    for (const auto* steps : {&c.warmup, &c.measured, &c.unwrapped}) {
+    for (const auto* steps : {&c.warmup, &c.measured, &c.unwrapped, &c.untraced}) {
       for (const metrics::RunStep& step : *steps) all.push_back(&step);
     }
     std::stable_sort(all.begin(), all.end(), [](const metrics::RunStep* a, const metrics::RunStep* b) {
@@ -224,8 +224,8 @@ Table strong_table(const Source& source) {
                  o.kind == c.kind;
         });
     if (one == source.configurations.end()) continue;
-    const double here = median(c.measured, &metrics::RunStep::duration_s);
-    const double there = median(one->measured, &metrics::RunStep::duration_s);
+    const double here = median(c.timed(), &metrics::RunStep::duration_s);
+    const double there = median(one->timed(), &metrics::RunStep::duration_s);
     Row row = configuration_cells(c);
     add(row, {here, there, there / here, there / (static_cast<double>(c.world_size) * here)});
     table.rows.push_back(std::move(row));
