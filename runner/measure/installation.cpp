@@ -49,6 +49,11 @@ fs::path find_tracer() {
               {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
 }
 
+fs::path find_python_module() {
+  const fs::path folder = own_folder();
+  return find("DDPPROF_PYTHON_MODULE", "ddpprof-python", {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
+}
+
 Installation find_installation() {
   Installation found;
   found.worker = find_worker();

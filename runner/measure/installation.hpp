@@ -10,11 +10,13 @@ struct Installation {
   std::filesystem::path tracer;  // libddpprof-tracer.so
 };
 
-// The variables DDPPROF_WORKER_PROGRAM, DDPPROF_TRACER_LIBRARY and DDPPROF_GUI_PROGRAM name other paths. Throws
+// The variables DDPPROF_WORKER_PROGRAM, DDPPROF_TRACER_LIBRARY, DDPPROF_PYTHON_MODULE and DDPPROF_GUI_PROGRAM name
+// other paths. Throws
 // MissingProgram with the paths that were searched.
 Installation find_installation();
 std::filesystem::path find_worker();
 std::filesystem::path find_tracer();
-std::filesystem::path find_gui();  // ddpprof-gui
+std::filesystem::path find_python_module();  // the folder with sitecustomize.py, injected into Python processes
+std::filesystem::path find_gui();            // ddpprof-gui
 
 }  // namespace ddpprof::measure

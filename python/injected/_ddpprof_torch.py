@@ -1,0 +1,366 @@
+"""Observes the optimizer steps of one training process, and runs torch.profiler in a bounded window of them.
+
+Loaded by sitecustomize.py after the import of torch.optim.optimizer. Steps are counted from 0 for each optimizer. The
+window first … last has these parts:
+
+    first - 1               the facts of the job are read: DDP's wrapper, batch, accumulation
+    first … start - 2       steps are timed without the profiler
+    start - 1               the profiler is on; this step is not used
+    start … last            traced steps, annotated as ProfilerStep#N
+
+Then the trace is written, and the hook returns at once. Nothing here may raise into the job.
+"""
+import atexit
+import contextlib
+import gc
+import json
+import os
+import socket
+import sys
+import time
+
+_MOST_TRACED_STEPS = 20
+_FORMAT = 1
+
+
+def _window():
+    first, last = (int(part) for part in os.environ["DDPPROF_PYTHON_STEPS"].split("-"))
+    traced = max(1, min(_MOST_TRACED_STEPS, (last - first + 1) // 2))
+    return first, last - traced + 1, last
+
+
+def _instances(of):
+    """Returns the live objects of a class. Does not touch attributes of other objects, as isinstance() would."""
+    return [one for one in gc.get_objects() if issubclass(type(one), of)]
+
+
+class _WrapperFacts:
+    """What one step of a DistributedDataParallel shows: its batch, and its forwards with and without synchronization.
+
+    Is itself the wrapper's forward hook during that step.
+    """
+
+    _torchdynamo_disable = True
+
+    def __init__(self, wrapper):
+        self.wrapper = wrapper
+        self.batch = None
+        self.forwards = self.unsynchronized = 0
+        self.handle = wrapper.register_forward_pre_hook(self, with_kwargs=True)
+
+    def __call__(self, module, args, kwargs):
+        try:
+            import torch
+
+            if not (module.training and torch.is_grad_enabled()):
+                return
+            self.forwards += 1
+            self.unsynchronized += not module.require_backward_grad_sync
+            if self.batch is None:
+                self.batch = _first_dimension((args, kwargs))
+        except Exception:  # a fact is unknown; the job goes on
+            pass
+
+    def __reduce__(self):
+        """In a copy of the wrapper (pickle, deepcopy) the hook is a function that does nothing."""
+        return getattr, (contextlib.nullcontext(), "__exit__")
+
+
+def _first_dimension(value, depth=0):
+    """Returns the first dimension of the first tensor in nested containers, or None."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and hasattr(value, "dtype"):
+        return int(shape[0]) if len(shape) > 0 else None
+    if depth > 4:
+        return None
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    for one in values:
+        found = _first_dimension(one, depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+class Tracer:
+    def __init__(self, report):
+        self.report = report
+        self.first, self.start, self.last = _window()
+        self.automatic = os.environ.get("DDPPROF_PYTHON_MODE") != "always"
+        self.folder = os.environ["DDPPROF_PYTHON_DIR"]
+        self.guarded = None
+        self.forget()
+
+    def forget(self):
+        """Begins anew, as in a forked child."""
+        self.unguard()
+        if getattr(self, "profiler", None) is not None:
+            _record_nothing()
+        self.pid = os.getpid()
+        self.counts = {}  # ended steps, by id of the optimizer
+        self.leader = None
+        self.ended = False
+        self.wrappers = []
+        self.facts = {}
+        self.durations_ns = []
+        self.begin_ns = self.before_ns = 0
+        self.profiler = self.annotation = self.rank = None
+
+    # Called after every optimizer step.
+    def after_step(self, optimizer, args, kwargs):
+        if self.ended:
+            return
+        try:
+            self.count(optimizer)
+        except Exception as error:
+            self.give_up("ddpprof's module failed: %r" % (error,))
+
+    after_step._torchdynamo_disable = True
+
+    def count(self, optimizer):
+        now_ns = time.monotonic_ns()
+        key = id(optimizer)
+        if self.leader is not None and key != self.leader:
+            return
+        done = self.counts[key] = self.counts.get(key, 0) + 1  # steps 0 … done - 1 have ended
+        if done < self.first - 1:
+            return
+        self.in_window(optimizer, done, now_ns)
+
+    def in_window(self, optimizer, done, now_ns):
+        if done == self.first - 1:
+            self.leader = id(optimizer)
+            self.watch_wrapper()
+        elif done == self.first:
+            self.read_facts(optimizer)
+            self.begin_ns = time.time_ns()
+            self.before_ns = time.monotonic_ns()
+        elif self.first < done < self.start:
+            self.durations_ns.append(now_ns - self.before_ns)
+            self.before_ns = now_ns
+            if done == self.start - 1:
+                self.start_profiler()
+        elif done >= self.start:
+            self.end_annotation()
+            if done <= self.last:
+                self.annotate(done)
+            else:
+                self.finish("window")
+
+    # The step before the window.
+    def watch_wrapper(self):
+        parallel = sys.modules.get("torch.nn.parallel.distributed")
+        wrappers = _instances(parallel.DistributedDataParallel) if parallel else []
+        for wrapper in wrappers:
+            try:
+                self.wrappers.append(_WrapperFacts(wrapper))
+            except TypeError:  # an older torch has no hooks with keywords: the importer derives the batch from shapes
+                pass
+        if self.start - 1 <= self.first:  # no step without the profiler
+            raise RuntimeError("the window of steps is too short")
+
+    def read_facts(self, optimizer):
+        import torch
+
+        for one in self.wrappers:
+            one.handle.remove()
+        used = [one for one in self.wrappers if one.forwards > 0]
+        facts = self.facts
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+        if used:
+            main = max(used, key=lambda one: sum(p.numel() for p in one.wrapper.parameters()))
+            wrapper = main.wrapper
+            parameters = [p for p in wrapper.parameters() if p.requires_grad]
+            facts.update(
+                batch=main.batch,
+                accumulation=main.forwards,
+                unsynchronized=main.unsynchronized,
+                bucket_cap_bytes=getattr(wrapper, "bucket_bytes_cap", None),
+                find_unused_parameters=getattr(wrapper, "find_unused_parameters", None),
+                gradient_as_bucket_view=getattr(wrapper, "gradient_as_bucket_view", None),
+            )
+        facts.update(
+            parameter_count=sum(p.numel() for p in parameters),
+            parameter_bytes=sum(p.numel() * p.element_size() for p in parameters),
+            optimizer=type(optimizer).__name__,
+            threads=torch.get_num_threads(),
+            cores=len(os.sched_getaffinity(0)),
+            host=socket.gethostname(),
+            boot_id=_boot_id(),
+            python=sys.version.split()[0],
+            torch=str(torch.__version__),
+        )
+        self.wrappers = []
+
+    # The profiler.
+    def start_profiler(self):
+        import torch
+
+        if self.job_profiles(torch):
+            return self.give_up("the job uses torch.profiler itself, which keeps it")
+        if self.automatic and ((torch.cuda.is_available() and torch.cuda.is_initialized()) or self.has_shard()):
+            self.report("native")
+            return self.give_up(None)
+        self.rank = _rank()
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            activities.append(torch.profiler.ProfilerActivity.CUDA)
+        with _Quiet():
+            try:  # acc_events: without it torch prints a warning
+                self.profiler = torch.profiler.profile(activities=activities, record_shapes=True, acc_events=True)
+            except TypeError:
+                self.profiler = torch.profiler.profile(activities=activities, record_shapes=True)
+            self.profiler.start()
+        self.guard(torch.autograd.profiler.profile)
+        self.report("tracing", first=self.start, last=self.last)
+
+    @staticmethod
+    def job_profiles(torch):
+        return (torch.autograd._profiler_enabled() or _instances(torch.profiler.profile)
+                or _instances(torch.autograd.profiler.profile))
+
+    @staticmethod
+    def has_shard():
+        """Returns true if the native tracer records this process: it has NVTX ranges."""
+        folder = os.environ.get("DDPPROF_TRACE_DIR")
+        mark = "-%d." % os.getpid()
+        return bool(folder) and any(mark in name and name.endswith(".ddps") for name in os.listdir(folder))
+
+    def guard(self, profile_class):
+        """While the window is traced, a profiler that the job makes ends this one: kineto serves one at a time."""
+        original = profile_class.__init__
+        tracer = self
+
+        def __init__(profile, *args, **kwargs):
+            tracer.give_up("the job started torch.profiler in the window, and keeps it")
+            original(profile, *args, **kwargs)
+
+        profile_class.__init__ = __init__
+        self.guarded = (profile_class, original)
+
+    def unguard(self):
+        if self.guarded:
+            profile_class, original = self.guarded
+            profile_class.__init__ = original
+            self.guarded = None
+
+    def annotate(self, number):
+        import torch
+
+        self.annotation = torch.profiler.record_function("ProfilerStep#%d" % number)
+        self.annotation.__enter__()
+
+    def end_annotation(self):
+        if self.annotation is not None:
+            self.annotation.__exit__(None, None, None)
+            self.annotation = None
+
+    def stop_profiler(self):
+        self.unguard()
+        profiler, self.profiler = self.profiler, None
+        with _Quiet():
+            profiler.stop()
+        return profiler
+
+    def finish(self, why):
+        """Writes the trace. The file gets its name when it is complete."""
+        import torch
+
+        begin_ns = time.monotonic_ns()
+        facts = dict(self.facts, format=_FORMAT, attempt=int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")))
+        facts["last_step"] = min(self.counts[self.leader] - 1, self.last)  # a step after it is not complete
+        facts["untraced"] = {"first": self.first, "begin_ns": self.begin_ns, "durations_ns": self.durations_ns}
+        torch.autograd._add_metadata_json("ddpprofJob", json.dumps(facts))
+        profiler = self.stop_profiler()
+        rank = self.rank
+        path = os.path.join(self.folder, "rank%d-%d.json" % (rank, os.getpid()))
+        with _Quiet():
+            profiler.export_chrome_trace(path + ".part")
+        os.rename(path + ".part", path)
+        self.report("traced", file=os.path.basename(path), rank_number=rank, attempt=facts["attempt"], ended_by=why,
+                    seconds=(time.monotonic_ns() - begin_ns) * 1e-9)
+        self.end()
+
+    def give_up(self, reason):
+        """Removes everything without a trace. The reason is reported, unless it is None."""
+        try:
+            for one in self.wrappers:
+                one.handle.remove()
+            self.end_annotation()
+            if self.profiler is not None:
+                self.stop_profiler()
+        except Exception as error:
+            reason = "%s; then %r" % (reason or "at the end", error)
+        if reason is not None:
+            self.report("problem", reason=reason)
+        self.end()
+
+    def end(self):
+        self.unguard()
+        self.ended = True
+        self.counts, self.facts, self.wrappers, self.durations_ns = {}, {}, [], []
+        self.profiler = self.annotation = None
+
+    def at_exit(self):
+        if self.ended or os.getpid() != self.pid:
+            return
+        try:
+            if self.profiler is not None and self.counts.get(self.leader, 0) > self.start:
+                self.annotation = None  # the last step is not complete
+                return self.finish("exit")
+            self.report("ended", steps=max(self.counts.values(), default=0))
+            self.give_up(None)
+        except Exception as error:
+            self.report("problem", reason="the trace cannot be written: %r" % (error,))
+
+
+class _Quiet:
+    """Sets kineto's log level while the profiler starts and stops, so that it prints nothing into the job's output."""
+
+    def __enter__(self):
+        self.unset = "KINETO_LOG_LEVEL" not in os.environ
+        if self.unset:
+            os.environ["KINETO_LOG_LEVEL"] = "99"
+
+    def __exit__(self, *_):
+        if self.unset:
+            os.environ.pop("KINETO_LOG_LEVEL", None)
+
+
+def _record_nothing():
+    """In a child that was forked while its parent was traced: the inherited profiler must not fill the memory."""
+    try:
+        import torch
+
+        torch._C._autograd._enable_record_function(False)
+    except Exception:
+        pass
+
+
+def _boot_id():
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _rank():
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank()
+    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return 0
+
+
+def install(optimizer_module, report):
+    register = getattr(optimizer_module, "register_optimizer_step_post_hook", None)
+    if register is None:
+        report("problem", reason="this torch has no hooks of optimizer steps; torch 2.1 or newer has them")
+        return
+    tracer = Tracer(report)
+    register(tracer.after_step)
+    atexit.register(tracer.at_exit)
+    os.register_at_fork(after_in_child=tracer.forget)
+    report("torch")
