@@ -26,6 +26,7 @@
 #include "analysis/import/load/inputs.hpp"
 #include "cli/import_traces.hpp"
 #include "cli/option_values.hpp"
+#include "cli/record_python.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rank_environment.hpp"
@@ -68,11 +69,13 @@ bool kept_nothing(const fs::path& shard) {
   }
 }
 
-// Returns true if the folder has nothing but the shared page of the bounds and empty shards.
+// Returns true if the folder has nothing but the shared page of the bounds, empty shards, and a Python module's folder
+// without traces.
 bool holds_nothing(const fs::path& folder) {
   std::error_code error;
+  if (!python_tracer::collect(Tracers::python_folder(folder)).files.empty()) return false;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().filename() != trace::control_page_name &&
+    if (entry.path().filename() != trace::control_page_name && entry.path() != Tracers::python_folder(folder) &&
         !(entry.path().extension() == ".ddps" && kept_nothing(entry.path())))
       return false;
   return true;
@@ -155,6 +158,7 @@ class Record : public Subcommand {
         ->required();
     app.add_option("--out", out_, "Database to write (default: the command's name)");
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+    app.add_option("--tracer", tracer_, tracer_help)->capture_default_str();
     app.add_option("--format", format_, format_help)->capture_default_str();
     app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")
         ->check(CLI::PositiveNumber);
@@ -176,6 +180,7 @@ class Record : public Subcommand {
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     const measure::RecordingBounds bounds = measure::checked_bounds(given_);
+    const Tracers tracers(tracer_, given_, bounds);
     const fs::path tracer = measure::find_tracer();
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
     std::optional<FolderLock> held;
@@ -189,7 +194,7 @@ class Record : public Subcommand {
           << "ddpprof record: NCCL_PROFILER_PLUGIN is " << *plugin
           << " and is not replaced: NCCL's algorithms and protocols are not recorded; unset it to record them\n";
     context.messages.flush();  // before the job prints anything
-    const launcher::ForegroundEnd end = run_job(bounds, tracer, shards, context);
+    const launcher::ForegroundEnd end = run_job(bounds, environment(tracers, tracer, shards), tracers, shards, context);
     std::signal(
         SIGPIPE,
         SIG_IGN);  // the reader of a pipe may have ended with the job; the job's exit code must still be returned
@@ -204,7 +209,7 @@ class Record : public Subcommand {
       context.messages << fmt::format("ddpprof record: the job was ended by signal {}\n", *end.signal);
     bool made = false;
     try {
-      made = keep(shards, format, context);
+      made = keep(shards, tracers, format, context);
     } catch (const UserError& error) {
       context.messages << "ddpprof record: " << error.text() << '\n';
     } catch (const std::exception& error) {
@@ -261,20 +266,23 @@ class Record : public Subcommand {
 
   fs::path shard_folder() const { return fs::absolute(out_).string() + ".recording"; }
 
-  std::map<std::string, std::string> environment(const fs::path& tracer, const fs::path& shards) const {
-    std::map<std::string, std::string> variables = launcher::tracer_environment(tracer, shards);
+  std::map<std::string, std::string> environment(const Tracers& tracers, const fs::path& tracer,
+                                                 const fs::path& shards) const {
+    std::map<std::string, std::string> variables = tracers.environment(shards);
+    if (tracers.native()) variables.merge(launcher::tracer_environment(tracer, shards));
     if (max_mb_) variables["DDPPROF_TRACE_MAX_MB"] = std::to_string(*max_mb_);
     return variables;
   }
 
-  launcher::ForegroundEnd run_job(const measure::RecordingBounds& bounds, const fs::path& tracer,
+  launcher::ForegroundEnd run_job(const measure::RecordingBounds& bounds,
+                                  const std::map<std::string, std::string>& variables, const Tracers& tracers,
                                   const fs::path& shards, Context& context) const {
     // A signal that arrives after the end of the job must not end this process before the database is made.
     const auto ended = [&] {
       for (const int late : {SIGUSR1, SIGUSR2, bounds.toggle_signal})
         if (late != 0) std::signal(late, SIG_IGN);
     };
-    if (!given_.any()) return launcher::run_foreground(command_, environment(tracer, shards), {0, {}, ended});
+    if (!given_.any() || !tracers.native()) return launcher::run_foreground(command_, variables, {0, {}, ended});
     std::optional<measure::ControlPageFile> page;
     try {
       page.emplace(shards, bounds);
@@ -292,16 +300,13 @@ class Record : public Subcommand {
       context.messages.flush();
     };
     page->start(now_ns());
-    return launcher::run_foreground(command_, environment(tracer, shards), {bounds.toggle_signal, toggle, ended});
+    return launcher::run_foreground(command_, variables, {bounds.toggle_signal, toggle, ended});
   }
 
   // Returns true if a database was made.
-  bool keep(const fs::path& shards, report::Format format, Context& context) const {
+  bool keep(const fs::path& shards, const Tracers& tracers, report::Format format, Context& context) const {
     TraceImport request;
-    request.inputs = shards_in(shards);
-    if (request.inputs.empty())
-      throw Failure(ExitCode::data, "nothing was recorded: no process of the job used NVTX or a GPU",
-                    "NVTX ranges (nvtx.push_range, torch.cuda.nvtx) or CUDA", "no database was made");
+    request.inputs = inputs(shards, tracers, context);
     request.database = out_;
     request.overwrite = overwrite_;
     request.keep_raw = !no_raw_;
@@ -318,9 +323,36 @@ class Record : public Subcommand {
     return true;
   }
 
+  // Returns the traces of torch.profiler if there are any, otherwise the shards. Throws Failure if there is neither.
+  std::vector<std::string> inputs(const fs::path& shards, const Tracers& tracers, Context& context) const {
+    std::vector<std::string> native = shards_in(shards);
+    if (!tracers.torch()) {
+      if (native.empty())
+        throw Failure(ExitCode::data, "nothing was recorded: no process of the job used NVTX or a GPU",
+                      "NVTX ranges (nvtx.push_range, torch.cuda.nvtx) or CUDA",
+                      "no database was made; --tracer torch records a Python job without them");
+      return native;
+    }
+    const python_tracer::Traces traces = python_tracer::collect(Tracers::python_folder(shards));
+    for (const std::string& note : traces.notes) context.messages << "ddpprof record: torch.profiler: " << note << '\n';
+    std::vector<std::string> torch;
+    for (const fs::path& file : traces.files) torch.push_back(file.string());
+    if (!torch.empty()) return torch;
+    if (native.empty())
+      throw Failure(ExitCode::data,
+                    fmt::format("nothing was recorded: no process of the job used NVTX or a GPU, and torch.profiler "
+                                "traced no training: {}",
+                                traces.nothing),
+                    "a training in Python with optimizer steps of torch, NVTX ranges, or CUDA", "no database was made");
+    if (tracer_ != "auto")
+      context.messages << "ddpprof record: torch.profiler traced no training: " << traces.nothing
+                       << "; the native tracer's recording is used\n";
+    return native;
+  }
+
   std::vector<std::string> command_;
   measure::RecordingOptions given_;
-  std::string out_, format_ = "table", model_;
+  std::string out_, format_ = "table", model_, tracer_ = "auto";
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
   bool overwrite_ = false, no_raw_ = false, keep_shards_ = false;
 };

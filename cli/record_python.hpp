@@ -1,0 +1,39 @@
+// The part of `ddpprof record` that chooses the tracers of a job.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runner/measure/recording_bounds.hpp"
+#include "runner/python_tracer/python_tracer.hpp"
+
+namespace ddpprof::cli {
+
+inline constexpr const char* tracer_help =
+    "native (NVTX, CUDA, NCCL), torch (torch.profiler in each training Python process, for a window of steps), both, "
+    "or "
+    "auto: torch where the native tracer has nothing to record";
+
+class Tracers {
+ public:
+  // Throws Failure if the name is unknown, or if the bounds contradict the choice.
+  Tracers(const std::string& name, const measure::RecordingOptions& given, const measure::RecordingBounds& bounds);
+
+  bool native() const { return native_; }
+  bool torch() const { return window_.has_value(); }
+
+  // Returns the variables of the Python module. Makes the folder of its files in `recording`. Empty without torch.
+  std::map<std::string, std::string> environment(const std::filesystem::path& recording) const;
+
+  // Returns the folder of the Python module's files.
+  static std::filesystem::path python_folder(const std::filesystem::path& recording) { return recording / "python"; }
+
+ private:
+  bool native_ = true;
+  python_tracer::Mode mode_ = python_tracer::Mode::automatic;
+  std::optional<python_tracer::StepWindow> window_;
+};
+
+}  // namespace ddpprof::cli
