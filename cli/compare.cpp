@@ -1,8 +1,14 @@
-// ddpprof compare: compares two trace databases, differences first.
+// ddpprof compare: compares two trace databases, or measurements of one, differences first.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <cstdint>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/tables/compare/compare.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/compare.hpp"
@@ -14,23 +20,53 @@ namespace {
 class CompareSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "compare"; }
-  std::string_view summary() const override { return "Compare two trace databases, differences first"; }
+  std::string_view summary() const override {
+    return "Compare two trace databases, or two N or batches of one, differences first";
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("A.db", a_, "The trace database to compare with")->required();
-    app.add_option("B.db", b_, "The trace database that is compared: ratios are B / A")->required();
+    app.add_option("B.db", b_, "The trace database that is compared: ratios are B / A");
+    app.add_option("--workers", workers_, "Two N of A.db, e.g. 1,4: compares the second with the first")
+        ->type_name("N,N");
+    app.add_option("--batches", batches_,
+                   "Two batches per worker of A.db, e.g. 16,32: compares the second with the first")
+        ->type_name("N,N");
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    store::Database a = store::Database::open_read(a_), b = store::Database::open_read(b_);
+    if (b_.empty() == (workers_.empty() && batches_.empty()) || (!workers_.empty() && !batches_.empty()))
+      throw Failure(ExitCode::usage, "what to compare is not clear",
+                    "two databases; or one database and either --workers or --batches");
+    store::Database a = store::Database::open_read(a_);
+    if (b_.empty()) {
+      const auto [first, second] = workers_.empty() ? two(batches_, "--batches") : two(workers_, "--workers");
+      render(report::compare_within(a, first, second), format, context.out, context.width);
+      return ExitCode::done;
+    }
+    store::Database b = store::Database::open_read(b_);
     render(scenario_queries::compare(a, b), format, context.out, context.width);
     return ExitCode::done;
   }
 
  private:
-  std::string a_, b_, format_ = "table";
+  // Returns the selections of "first,second" in this order. Throws Failure unless these are two different numbers.
+  std::pair<report::Selection, report::Selection> two(const std::string& text, const std::string& option) const {
+    std::vector<std::int64_t> numbers;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');)
+      for (const long long number : parse_worker_list(part, option)) numbers.push_back(number);
+    if (numbers.size() != 2 || numbers[0] == numbers[1])
+      throw Failure(ExitCode::usage, option + " " + text, "two different numbers, e.g. 1,4");
+    const auto selection = [&](std::int64_t number) {
+      return option == "--workers" ? report::Selection{number, {}} : report::Selection{{}, number};
+    };
+    return {selection(numbers[0]), selection(numbers[1])};
+  }
+
+  std::string a_, b_, workers_, batches_, format_ = "table";
 };
 
 }  // namespace

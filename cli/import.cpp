@@ -63,7 +63,9 @@ class Import : public Subcommand {
                    "Nsight Systems' SQLite exports, output of nccl-tests' all_reduce_perf, one CSV table of\n"
                    "step times, or folders that ddpprof worker wrote")
         ->required();
-    app.add_option("--out", out_, "Database to write")->required();
+    CLI::Option* out = app.add_option("--out", out_, "Database to write");
+    app.add_option("--append", append_, "Database to which the measurements are added, instead of --out")
+        ->excludes(out);
     app.add_option("--format", format_, format_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--partial", partial_,
@@ -86,11 +88,15 @@ class Import : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
+    if (out_.empty() && append_.empty())
+      throw Failure(ExitCode::usage, "no database is named", "--out for a new one, or --append for one that exists");
+    if (!append_.empty() && overwrite_)
+      throw Failure(ExitCode::usage, "--append keeps the database, and --overwrite replaces it", "one of them");
     for (const std::string& name : folders_) check_no_own_export(name);
-    if (!any_rank_folder())
-      return import_trace_files({"import", folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_,
-                                 nodes_, cores_, log_ranks_, model_, format},
-                                context);
+    if (!any_rank_folder()) return import_trace_files(trace_import(format), context);
+    if (!append_.empty())
+      throw Failure(ExitCode::usage, "folders of ddpprof worker cannot be added to a database", "traces with --append",
+                    "import all folders of a job at once, with --out");
     std::vector<std::string> notes;
     const std::vector<ranks::RankRun> runs = ranks::group_runs(read_folders(notes), partial_, notes);
     scenario::Scenario scenario = ranks::common_scenario(runs);
@@ -137,6 +143,23 @@ class Import : public Subcommand {
     };
     leave_out("output.csv", scenario.output.csv, "csv");
     leave_out("output.chrome", scenario.output.chrome, "chrome");
+  }
+
+  TraceImport trace_import(report::Format format) const {
+    TraceImport request;
+    request.inputs = folders_;
+    request.database = append_.empty() ? out_ : append_;
+    request.overwrite = overwrite_;
+    request.append = !append_.empty();
+    request.keep_raw = !no_raw_;
+    request.batch_per_worker = batch_per_worker_;
+    request.parameter_bytes = parameter_bytes_;
+    request.nodes = nodes_;
+    request.cores = cores_;
+    request.log_ranks = log_ranks_;
+    request.model = model_;
+    request.format = format;
+    return request;
   }
 
   bool any_rank_folder() const {
@@ -206,7 +229,7 @@ class Import : public Subcommand {
   }
 
   std::vector<std::string> folders_;
-  std::string out_, format_ = "table", model_;
+  std::string out_, append_, format_ = "table", model_;
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_, log_ranks_;
   bool overwrite_ = false, partial_ = false, no_raw_ = false;
 };

@@ -1,5 +1,6 @@
 #include "cli/import_traces.hpp"
 
+#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +10,9 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <system_error>
 #include <utility>
+#include <vector>
 
-#include "analysis/export/temporary_file.hpp"
 #include "analysis/fit/table/all_reduce_log.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
@@ -24,11 +24,9 @@
 #include "analysis/predict/predict.hpp"
 #include "analysis/predict/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
+#include "cli/imported_database.hpp"
 #include "cli/subcommand.hpp"
-#include "runner/measure/sweep.hpp"
-#include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -122,83 +120,45 @@ void check_table(const TraceImport& request, const InputFiles& files) {
     if (given) throw Failure(ExitCode::usage, std::string(option) + " is for traces; a table has it in its rows");
 }
 
-// Fits and predicts, as a run does. If the data cannot support a prediction, the measurements stay in the database.
-ExitCode fit_imported(const TraceImport& request, store::Database& database, std::int64_t world_size,
-                      Context& context) {
-  try {
-    fit::PredictOptions options;
-    options.workers.clear();
-    constexpr std::int64_t most_workers = 1'000'000;  // largest N of predictions
-    for (std::int64_t factor = 1; factor <= 32; factor *= 2)
-      if (world_size <= most_workers / factor) options.workers.push_back(world_size * factor);
-    if (options.workers.empty()) return ExitCode::done;
-    if (fit::stored_steps(database).empty()) fit::write_fits(database, fit::fit_database(database));
-    fit::write_predictions(database, fit::predict_all(database, options));
-  } catch (const fit::NotSupported& error) {
-    context.messages << "ddpprof " << request.subcommand << ": no prediction: " << error.what() << '\n';
+// Returns the imported N, and multiples of the largest. For a table of step times only the largest and its multiples,
+// because its other rows may have other placements.
+std::vector<std::int64_t> workers_to_predict(store::Database& database) {
+  constexpr std::int64_t most_workers = 1'000'000;  // largest N of predictions
+  std::vector<std::int64_t> workers;
+  SQLite::Statement measured(database.sql(),
+                             "SELECT DISTINCT world_size FROM measurement WHERE kind = 'import' AND world_size <= ? "
+                             "ORDER BY world_size");
+  measured.bind(1, most_workers);
+  while (measured.executeStep()) workers.push_back(measured.getColumn(0).getInt64());
+  if (workers.empty()) return workers;
+  if (!fit::stored_steps(database).empty()) workers = {workers.back()};
+  for (std::int64_t next = 2 * workers.back(), doublings = 0; doublings < 5 && next <= most_workers; next *= 2) {
+    workers.push_back(next);
+    ++doublings;
   }
-  return ExitCode::done;
+  return workers;
 }
 
-struct ImportedDatabase {
-  measure::SideFolder folder;  // locked during the import, then removed: an import has neither shards nor logs
-  store::Database database;
-};
-
-// Makes the database `file` and calls `fill(store::Database&)`. If `fill` throws, a new database is removed, and a
-// database that would have been replaced stays with its folder. Throws Failure, measure::InvalidRequest if another run
-// or import uses the database, store::DatabaseError if another process writes to it, and what `fill` throws.
-template <class Fill>
-ImportedDatabase imported_database(const std::string& file, bool overwrite, const Fill& fill) {
-  const std::filesystem::path target = file;
-  try {
-    if (overwrite && import::kind_of(target) == import::FileKind::ours) {
-      measure::SideFolder folder(measure::side_folder(target));
-      folder.make();
-      export_::TemporaryFile replacement(target, ".importing");
-      {
-        store::Database database = store::Database::create(replacement.path());
-        fill(database);
-        database.finish_load();
-      }  // closed before it replaces the old database
-      store::Database::replace(target, [&] { replacement.take_place(); });
-      folder.remove_at_end();
-      return {std::move(folder), store::Database::open_write(target)};
-    }
-    measure::SweepOptions create;
-    create.database = target;
-    create.overwrite = overwrite;
-    measure::SweepTarget made = measure::create_database(create);
-    made.folder.remove_at_end();
-    try {
-      fill(made.database);
-      made.database.finish_load();
-      return {std::move(made.folder), std::move(made.database)};
-    } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(target, ignored);
-      throw;
-    }
-  } catch (const std::filesystem::filesystem_error& error) {
-    throw Failure(ExitCode::failed, "cannot replace " + file + ": " + error.code().message());
-  }
-}
-
-ExitCode import_table(const TraceImport& request, const std::filesystem::path& file, Context& context) {
+void import_table(const TraceImport& request, const std::filesystem::path& file, Context& context) {
+  if (request.append)
+    throw Failure(ExitCode::usage, file.string() + " is a table of step times, which cannot be added to a database",
+                  "traces or logs with --append", "give --out");
   const std::vector<fit::StepRow> rows = fit::read_step_csv(file);
   if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no rows", "one row per measurement");
   const std::string model = request.model.empty() ? file.stem().string() : request.model;
   std::int64_t placements = 0;
-  ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
-    placements = import::import_step_table(into, rows, model);
-  });
-  if (!context.quiet)
-    context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", rows.size(), placements,
-                                    placements == 1 ? "" : "s");
-  return fit_imported(request, made.database, fit::largest_workers(rows), context);
+  make_database(
+      request.database, request.overwrite,
+      [&](store::Database& into) { placements = import::import_step_table(into, rows, model); },
+      [&](store::Database& made) {
+        if (!context.quiet)
+          context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", rows.size(), placements,
+                                          placements == 1 ? "" : "s");
+        fit_imported(request.subcommand, made, context);
+      });
 }
 
-ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& files, Context& context) {
+import::ImportOptions options_of(const TraceImport& request, const InputFiles& files) {
   import::ImportOptions options;
   options.files = files.traces;
   options.keep_raw = request.keep_raw;
@@ -207,11 +167,33 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
   options.nodes = request.nodes;
   options.cores = request.cores;
   options.model = request.model;
+  options.model_of_several = std::filesystem::path(request.database).stem().string();
+  options.append = request.append;
+  return options;
+}
+
+void show_jobs(const TraceImport& request, const import::ImportResult& result, double seconds, Context& context) {
+  if (result.jobs.size() > 1 || request.append)
+    for (const import::ImportedJob& job : result.jobs)
+      context.messages << fmt::format("ddpprof {}: measurement {}: N = {}, {}{} step{}, from {}\n", request.subcommand,
+                                      job.measurement_id, job.world_size,
+                                      job.batch_per_worker > 0 ? fmt::format("batch {}, ", job.batch_per_worker) : "",
+                                      job.steps, job.steps == 1 ? "" : "s", job.file.string());
+  const std::string of = result.jobs.size() > 1 ? fmt::format("{} jobs", result.jobs.size())
+                                                : fmt::format("{} rank{} of {}", result.ranks,
+                                                              result.ranks == 1 ? "" : "s", result.world_size);
+  context.messages << fmt::format("ddpprof {}: {} events of {}, {} steps, in {:.1f} s\n", request.subcommand,
+                                  result.events, of, result.steps, seconds);
+}
+
+void import_traces_and_logs(const TraceImport& request, const InputFiles& files, Context& context) {
+  const import::ImportOptions options = options_of(request, files);
   import::ImportResult result;
   std::int64_t sweeps = 0;
   std::vector<std::string> warnings;
   const auto begin = std::chrono::steady_clock::now();
-  ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
+  double seconds = 0.0;
+  const auto fill = [&](store::Database& into) {
     if (!options.files.empty()) result = import::import_traces(into, options);
     for (const std::filesystem::path& log : files.logs) {
       const fit::AllReduceLog collectives = fit::read_collectives(log, request.log_ranks);
@@ -219,19 +201,36 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
       for (const std::string& warning : fit::messages_of(collectives))
         warnings.push_back(log.string() + ": " + warning);
     }
-  });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!context.quiet && !files.traces.empty())
-    context.messages << fmt::format("ddpprof {}: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
-                                    request.subcommand, result.events, result.ranks, result.ranks == 1 ? "" : "s",
-                                    result.world_size, result.steps, seconds);
-  if (!context.quiet && sweeps > 0)
-    context.messages << fmt::format("ddpprof import: {} sweep{} of collectives\n", sweeps, sweeps == 1 ? "" : "s");
-  for (const std::string& warning : warnings) context.messages << "ddpprof import: warning: " << warning << '\n';
-  return files.traces.empty() ? ExitCode::done : fit_imported(request, made.database, result.world_size, context);
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const auto finish = [&](store::Database& made) {
+    if (!context.quiet && !files.traces.empty()) show_jobs(request, result, seconds, context);
+    if (!context.quiet && sweeps > 0)
+      context.messages << fmt::format("ddpprof import: {} sweep{} of collectives\n", sweeps, sweeps == 1 ? "" : "s");
+    for (const std::string& warning : warnings) context.messages << "ddpprof import: warning: " << warning << '\n';
+    fit_imported(request.subcommand, made, context);
+  };
+  if (request.append)
+    append_to_database(request.database, fill, finish);
+  else
+    make_database(request.database, request.overwrite, fill, finish);
 }
 
 }  // namespace
+
+void fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
+  fit::write_fits(database, {});
+  fit::write_predictions(database, {});
+  try {
+    fit::PredictOptions options;
+    options.workers = workers_to_predict(database);
+    if (options.workers.empty()) return;
+    if (fit::stored_steps(database).empty()) fit::write_fits(database, fit::fit_database(database));
+    fit::write_predictions(database, fit::predict_all(database, options));
+  } catch (const fit::NotSupported& error) {
+    context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
+  }
+}
 
 ExitCode import_trace_files(const TraceImport& request, Context& context) {
   try {
@@ -239,13 +238,15 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
     check_table(request, files);
     if (request.log_ranks && files.logs.empty())
       throw Failure(ExitCode::usage, "--log-ranks needs a log of nccl-tests among the inputs");
-    const ExitCode code = files.tables.empty() ? import_traces_and_logs(request, files, context)
-                                               : import_table(request, files.tables.front(), context);
+    if (files.tables.empty())
+      import_traces_and_logs(request, files, context);
+    else
+      import_table(request, files.tables.front(), context);
     store::Database database = store::Database::open_read(request.database);
     const char* report = !files.traces.empty() ? "imported" : !files.tables.empty() ? "predictions" : "comm";
     render(report::build_report(database, report), request.format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << request.database << '\n';
-    return code;
+    return ExitCode::done;
   } catch (const import::OpenError& error) {
     throw Failure(ExitCode::usage, error.what());
   } catch (const import::ImportError& error) {

@@ -25,6 +25,7 @@
 
 #include "analysis/import/load/inputs.hpp"
 #include "cli/import_traces.hpp"
+#include "cli/imported_database.hpp"
 #include "cli/option_values.hpp"
 #include "cli/record_python.hpp"
 #include "cli/subcommand.hpp"
@@ -156,7 +157,8 @@ class Record : public Subcommand {
     app.add_option("command", command_,
                    "Command to run, after --: ddpprof record -- torchrun --nproc-per-node 4 train.py")
         ->required();
-    app.add_option("--out", out_, "Database to write (default: the command's name)");
+    CLI::Option* out = app.add_option("--out", out_, "Database to write (default: the command's name)");
+    app.add_option("--append", append_, "Database to which the measurement is added, instead of --out")->excludes(out);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_option("--tracer", tracer_, tracer_help)->capture_default_str();
     app.add_option("--format", format_, format_help)->capture_default_str();
@@ -182,6 +184,7 @@ class Record : public Subcommand {
     const measure::RecordingBounds bounds = measure::checked_bounds(given_);
     const Tracers tracers(tracer_, given_, bounds);
     const fs::path tracer = measure::find_tracer();
+    if (!append_.empty()) out_ = append_;
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
     std::optional<FolderLock> held;
     const fs::path shards = prepare(held);
@@ -234,7 +237,11 @@ class Record : public Subcommand {
   // Makes the folder of the shards. Problems with --out are found before the job runs.
   fs::path prepare(std::optional<FolderLock>& held) const {
     std::error_code error;
-    if (!overwrite_ && fs::exists(out_, error))
+    if (!append_.empty()) {
+      if (overwrite_)
+        throw Failure(ExitCode::usage, "--append keeps the database, and --overwrite replaces it", "one of them");
+      check_appendable(out_);
+    } else if (!overwrite_ && fs::exists(out_, error))
       throw Failure(ExitCode::usage, out_ + " exists", "a new file", "give --overwrite, or another file with --out");
     if (fs::exists(out_, error) && import::kind_of(out_) != import::FileKind::ours)
       throw Failure(ExitCode::usage, out_ + " is not a database of ddpprof and is not replaced", "",
@@ -309,12 +316,13 @@ class Record : public Subcommand {
     request.inputs = inputs(shards, tracers, context);
     request.database = out_;
     request.overwrite = overwrite_;
+    request.append = !append_.empty();
     request.keep_raw = !no_raw_;
     request.subcommand = "record";
     request.batch_per_worker = batch_per_worker_;
     request.parameter_bytes = parameter_bytes_;
     request.cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-    request.model = model_.empty() ? fs::path(out_).stem().string() : model_;
+    request.model = model_.empty() && append_.empty() ? fs::path(out_).stem().string() : model_;
     request.format = format;
     // Standard output belongs to the job, so the report goes to standard error.
     Context beside{.out = context.messages, .messages = context.messages, .quiet = context.quiet};
@@ -352,7 +360,7 @@ class Record : public Subcommand {
 
   std::vector<std::string> command_;
   measure::RecordingOptions given_;
-  std::string out_, format_ = "table", model_, tracer_ = "auto";
+  std::string out_, append_, format_ = "table", model_, tracer_ = "auto";
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
   bool overwrite_ = false, no_raw_ = false, keep_shards_ = false;
 };

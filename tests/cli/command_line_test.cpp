@@ -72,7 +72,9 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
        "mean "
        "'table'?"},
       {{"report", "/nowhere/x.db"}, "…ddpprof report: /nowhere/x.db: no such file"},
-      {{"compare", "DB"}, "ddpprof compare: B.db is required; see ddpprof compare --help"},
+      {{"compare", "DB"},
+       "ddpprof compare: what to compare is not clear (expected two databases; or one database and either --workers or "
+       "--batches)"},
       {{"compare", "DB", "/nowhere/x.db"}, "…ddpprof compare: /nowhere/x.db: no such file"},
       {{"compare", "DB", "DB", "--format", "tabel"}, "…did you mean 'table'?"},
       {{"gui", "/nowhere/x.db"},

@@ -159,6 +159,99 @@ TEST_F(ImportCommand, ATraceOfOneLineIsNoLog) {
   EXPECT_THAT(outcome.messages, HasSubstr("1 events of 1 rank"));
 }
 
+std::string job_text(int rank, int world_size, int second) {
+  return "{\"distributedInfo\": {\"rank\": " + std::to_string(rank) +
+         ", \"world_size\": " + std::to_string(world_size) +
+         "}, \"baseTimeNanoseconds\": " + std::to_string(1'700'000'000 + second) +
+         "000000000, \"traceEvents\": " + trace_text + "}";
+}
+
+std::int64_t measurements_in(const std::string& database) {
+  return store::Database::open_read(database).sql().execAndGet("SELECT count(*) FROM measurement").getInt64();
+}
+
+TEST_F(ImportCommand, EachJobIsAMeasurement) {
+  const std::string out = missing("jobs.db");
+  const Outcome outcome = run_ddpprof({"import", file("a.json", job_text(0, 1, 0)), file("b.json", job_text(0, 2, 50)),
+                                       file("c.json", job_text(1, 2, 50)), "--out", out});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.messages, HasSubstr("measurement 1: N = 1, 0 steps, from " + (folder_ / "a.json").string()));
+  EXPECT_THAT(outcome.messages, HasSubstr("measurement 2: N = 2, 0 steps, from " + (folder_ / "b.json").string()));
+  EXPECT_THAT(outcome.messages, HasSubstr("3 events of 2 jobs"));
+  EXPECT_EQ(measurements_in(out), 2);
+  const Outcome unclear = run_ddpprof({"import", file("d.json", trace_text), (folder_ / "a.json").string(),
+                                       (folder_ / "b.json").string(), "--out", missing("unclear.db")});
+  EXPECT_EQ(unclear.code, 5);
+  EXPECT_THAT(unclear.messages, HasSubstr("may belong to one job or to two"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "unclear.db"));
+}
+
+TEST_F(ImportCommand, AppendAddsMeasurements) {
+  const std::string out = missing("grows.db"), second = file("b.json", job_text(0, 2, 50));
+  ASSERT_EQ(run_ddpprof({"import", file("a.json", job_text(0, 1, 0)), "--out", out}).code, 0);
+  const Outcome appended = run_ddpprof({"import", second, file("c.json", job_text(1, 2, 50)), "--append", out});
+  ASSERT_EQ(appended.code, 0) << appended.messages;
+  EXPECT_THAT(appended.messages, HasSubstr("measurement 2: N = 2"));
+  EXPECT_EQ(measurements_in(out), 2);
+  const Outcome log = run_ddpprof({"import", file("all_reduce.txt", log_text), "--append", out});
+  EXPECT_EQ(log.code, 0) << log.messages;
+  EXPECT_EQ(measurements_in(out), 3);
+  store::Database database = store::Database::open_read(out);
+  EXPECT_EQ(database.sql().execAndGet("SELECT count(DISTINCT model) FROM measurement WHERE kind = 'import'").getInt(),
+            1);
+  EXPECT_NO_THROW(database.check());
+}
+
+TEST_F(ImportCommand, ARefusedAppendLeavesTheDatabaseAsItIs) {
+  const std::string out = missing("stays.db"), first = file("a.json", job_text(0, 1, 0)), none = missing("none.db");
+  ASSERT_EQ(run_ddpprof({"import", first, "--out", out}).code, 0);
+  const std::string before = test::read_all(out);
+  const auto refused = [&](std::vector<std::string> arguments, int code, const std::string& why) {
+    arguments.insert(arguments.begin(), "import");
+    const Outcome outcome = run_ddpprof(arguments);
+    EXPECT_EQ(outcome.code, code) << outcome.messages;
+    EXPECT_THAT(outcome.messages, HasSubstr(why));
+    EXPECT_EQ(test::read_all(out), before) << why;
+  };
+  const std::string table = file("steps.csv", steps), of_table = missing("table.db");
+  ASSERT_EQ(run_ddpprof({"import", table, "--out", of_table}).code, 0);
+  const std::string next = file("b.json", job_text(0, 2, 50));
+  refused({first, "--append", out}, 5, "the database has this job as measurement 1");
+  refused({table, "--append", out}, 2, "is a table of step times, which cannot be added");
+  refused({file("bad.json", "{\"traceEvents\": ["), "--append", out}, 5, "bad.json");
+  refused({next, "--append", none}, 2, "there is no ");
+  refused({next, "--append", table}, 2, "is not a database of ddpprof");
+  refused({next, "--append", database_}, 2, "it has measurements of ddpprof's own training");
+  refused({next, "--append", of_table}, 2, "it has a table of step times");
+  refused({next, "--append", out, "--overwrite"}, 2, "--append keeps the database");
+  refused({next, "--append", out, "--out", none}, 2, "--out");
+  refused({next}, 2, "no database is named");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    EXPECT_EQ(entry.path().string().find(".appending"), std::string::npos) << entry.path();
+  EXPECT_FALSE(std::filesystem::exists(out + ".d"));
+}
+
+TEST_F(ImportCommand, CompareChoosesMeasurementsOfOneDatabase) {
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& why) {
+    arguments.insert(arguments.begin(), {"compare", database_});
+    const Outcome outcome = run_ddpprof(arguments);
+    EXPECT_EQ(outcome.code, 2) << outcome.messages;
+    EXPECT_THAT(outcome.messages, HasSubstr(why));
+  };
+  refused({}, "what to compare is not clear");
+  refused({database_, "--workers", "1,2"}, "what to compare is not clear");
+  refused({"--workers", "1,2", "--batches", "1,2"}, "what to compare is not clear");
+  refused({"--workers", "2"}, "two different numbers");
+  refused({"--workers", "2,2"}, "two different numbers");
+  refused({"--batches", "2,x"}, "--batches");
+  const Outcome missing_n = run_ddpprof({"compare", database_, "--workers", "1,77"});
+  EXPECT_EQ(missing_n.code, 0);
+  EXPECT_THAT(missing_n.out, HasSubstr("N = 77"));
+  const Outcome compared = run_ddpprof({"compare", database_, "--workers", "2,1", "--format", "json"});
+  ASSERT_EQ(compared.code, 0) << compared.messages;
+  EXPECT_THAT(compared.out, HasSubstr("N=2 and N=1"));
+}
+
 // A folder of one rank, as ddpprof worker writes it.
 TEST_F(ImportCommand, KeepsWhatARankSaidAsItWasRead) {
   const std::filesystem::path rank = folder_ / "rank/attempt-0", out = missing("rank.db");

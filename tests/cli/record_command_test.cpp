@@ -63,6 +63,25 @@ TEST_F(RecordCommand, AScriptsRanksAreOneMeasurement) {
   EXPECT_FALSE(left(".d"));
 }
 
+TEST_F(RecordCommand, AppendAddsTheMeasurement) {
+  ASSERT_EQ(record({"sh", "-c", "RANK=0 WORLD_SIZE=1 " + job_ + " 5"}).code, 0);
+  const auto append = [&](const std::string& to, const std::string& script) {
+    return run_ddpprof({"record", "--append", to, "--", "sh", "-c", script});
+  };
+  const Outcome outcome =
+      append(out_, "RANK=0 WORLD_SIZE=2 " + job_ + " 5 & RANK=1 WORLD_SIZE=2 " + job_ + " 5 & wait");
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.messages, HasSubstr("measurement 2: N = 2"));
+  EXPECT_EQ(rows("SELECT world_size || ' ' || model || ' ' || repeat FROM measurement ORDER BY id"),
+            (std::vector<std::string>{"1 job 0", "2 job 0"}));
+  EXPECT_FALSE(left(".recording"));
+  for (const std::string& to : {database_, (folder_ / "none.db").string()}) {
+    const Outcome refused = append(to, "echo the job ran");
+    EXPECT_EQ(refused.code, 2) << refused.messages;
+    EXPECT_EQ(refused.out, "") << "refused before the job runs";
+  }
+}
+
 TEST_F(RecordCommand, TheJobsEndIsOurs) {
   EXPECT_EQ(record({job_, "3", "7"}).code, 7);
   EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"})) << "also for a job that failed";

@@ -227,6 +227,7 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
     if (rank && rank_.rank && *rank != *rank_.rank) ++other_ranks_;
     rank_.rank = rank;
     rank_.world_size = within("world_size", 1);
+    rank_.world_size_stated = rank_.world_size.has_value();
     if (const auto groups = value.find("pg_config"); groups != value.end() && groups->is_array())
       for (const json& group : *groups) {
         if (!group.is_object()) continue;

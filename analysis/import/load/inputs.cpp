@@ -95,6 +95,19 @@ bool is_shard_not_begun(const fs::path& path) {
   return std::all_of(head.begin(), head.end(), [](char byte) { return byte == 0; });
 }
 
+namespace {
+
+std::vector<fs::path> traces_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->is_regular_file(error) && looks_like_a_trace(entry->path()) && !is_shard_not_begun(entry->path()))
+      found.push_back(entry->path());
+  return found;
+}
+
+}  // namespace
+
 std::vector<fs::path> expand_inputs(const std::vector<std::string>& names) {
   std::vector<fs::path> files;
   std::set<fs::path> seen;
@@ -107,15 +120,16 @@ std::vector<fs::path> expand_inputs(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::error_code error;
     if (fs::is_directory(name, error)) {
-      std::vector<fs::path> found;
-      for (const auto& entry : fs::directory_iterator(name, error))
-        if (entry.is_regular_file(error) && looks_like_a_trace(entry.path()) && !is_shard_not_begun(entry.path()))
-          found.push_back(entry.path());
+      std::vector<fs::path> found = traces_in(name);
       if (found.empty())
-        throw ImportError(
-            fmt::format("{}: no trace in this folder (expected *.json, *.json.gz, *.json.zst or *.sqlite, "
-                        "or a folder that 'ddpprof worker' wrote)",
-                        name));
+        for (fs::directory_iterator entry(name, error), end; !error && entry != end; entry.increment(error))
+          if (entry->is_directory(error))
+            for (const fs::path& file : traces_in(entry->path())) found.push_back(file);
+      if (found.empty())
+        throw ImportError(fmt::format(
+            "{}: no trace in this folder or in its folders (expected *.json, *.json.gz, *.json.zst or *.sqlite, "
+            "or a folder that 'ddpprof worker' wrote)",
+            name));
       std::sort(found.begin(), found.end(), natural_less);
       for (const fs::path& file : found) add(file, file.string());
     } else if (!fs::exists(name, error) && name.find_first_of("*?[") != std::string::npos) {

@@ -22,9 +22,9 @@ FileKind kind_of(const std::filesystem::path&);
 bool is_shard_not_begun(const std::filesystem::path&);
 
 // Returns the files that `names` stand for. A folder gives its traces in the order of their names (*.json, *.json.gz,
-// *.json.zst, *.sqlite, *.ddps; without shards that have no header). A pattern with * ? [ that is not itself the name
-// of a file gives the files that match it. Numbers in names compare as numbers: rank2 comes before rank10. Throws
-// ImportError if a name gives no file, or if a file is given twice.
+// *.json.zst, *.sqlite, *.ddps; without shards that have no header); without a trace, those of its folders. A pattern
+// with * ? [ that is not itself the name of a file gives the files that match it. Numbers in names compare as numbers:
+// rank2 comes before rank10. Throws ImportError if a name gives no file, or if a file is given twice.
 std::vector<std::filesystem::path> expand_inputs(const std::vector<std::string>& names);
 
 }  // namespace ddpprof::import

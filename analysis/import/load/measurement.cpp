@@ -18,17 +18,6 @@ namespace {
 
 using ingest::Severity;
 
-std::string model_name(const std::filesystem::path& file) {
-  std::string name = file.filename().string();
-  for (const std::string_view end : {".gz", ".zst", ".json", ".pt.trace", ".sqlite"})
-    if (name.ends_with(end)) name.resize(name.size() - end.size());
-  if (const std::size_t rank = name.rfind("rank"); rank != std::string::npos && rank > 1) {
-    name.resize(rank);
-    while (!name.empty() && (name.back() == '_' || name.back() == '-' || name.back() == '.')) name.pop_back();
-  }
-  return name.empty() ? "imported" : name;
-}
-
 // A file of several devices has one rank per device, also if one process used them all: this is DataParallel, unless
 // the devices reduce gradients.
 bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
@@ -66,16 +55,6 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
       any(Parallelism::unrecorded))
     return "other";
   return "ddp";
-}
-
-// Recorded processes, and traces of ddpprof's Python module, have the identity of their host; other traces do not.
-std::int64_t hosts_of(std::span<const ImportedRank> ranks) {
-  std::set<std::string> hosts;
-  for (const ImportedRank& rank : ranks) {
-    if (rank.file->recorded) hosts.insert(rank.file->clock);
-    if (rank.file->job && !rank.file->job->boot_id.empty()) hosts.insert(rank.file->job->boot_id);
-  }
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(hosts.size()));
 }
 
 // Facts that the job's own process stated replace those that were derived from events.
@@ -128,8 +107,18 @@ void write_device_times(store::Database& database, std::span<const ImportedRank>
 
 }  // namespace
 
+std::int64_t hosts_of(std::span<const ReadRank* const> ranks) {
+  // Recorded processes, and traces of ddpprof's Python module, have the identity of their host; other traces do not.
+  std::set<std::string> hosts;
+  for (const ReadRank* rank : ranks) {
+    if (rank->recorded) hosts.insert(rank->clock);
+    if (rank->job && !rank->job->boot_id.empty()) hosts.insert(rank->job->boot_id);
+  }
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(hosts.size()));
+}
+
 DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const RankAssignment& assignment,
-                                          const ImportOptions& options) {
+                                          std::int64_t hosts, const SharedFacts& shared, std::size_t job) {
   DescribedMeasurement described;
   std::vector<Note>& notes = described.notes;
   const ReadRank& file = *ranks.front().file;
@@ -138,17 +127,16 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.kind = "import";
   row.strategy = strategy_of(ranks, notes);
   row.world_size = assignment.world_size;
-  const bool on_gpu = training.on_device || training.device_not_recorded || training.shard.nccl_channel_times > 0;
-  row.device = on_gpu ? "cuda" : "cpu";
-  row.backend = !file.backend.empty() ? file.backend : on_gpu ? "nccl" : "gloo";
-  row.model = options.model.empty() ? model_name(file.file) : options.model;
+  row.device = used_device(file) ? "cuda" : "cpu";
+  row.backend = shared.backend_of(file);
+  row.model = shared.model_of(job);
   row.parameter_count = training.parameter_count;
   row.parameter_bytes = training.parameter_bytes;
   row.batch_per_worker = training.batch_per_worker;
   row.accumulation = training.accumulation;
   row.precision = "recorded";
   row.threads_per_rank = 1;
-  row.nodes = options.nodes.value_or(hosts_of(ranks));
+  row.nodes = hosts;
   nlohmann::json versions = nlohmann::json::object();
   for (const auto& [name, version] : file.versions) versions[name] = version;
   if (!file.devices.empty()) versions["device"] = file.devices.front();
@@ -156,19 +144,17 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   if (file.job) use_job_facts(*file.job, row, versions);
   // SQLite exports may hold texts with invalid UTF-8.
   row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::optional<std::int64_t> cores = options.cores;
-  if (!cores && file.job && file.job->cores > 0) cores = file.job->cores;
-  const std::int64_t ranks_of_host = (assignment.world_size - 1) / row.nodes + 1;
-  // If the number of cores is not recorded, enough cores are assumed, so that no time is attributed to
-  // oversubscription.
-  row.cores = cores.value_or(ranks_of_host);
-  if (row.device == "cpu" && !cores)
+  const std::int64_t ranks_per_host = (assignment.world_size - 1) / hosts + 1;
+  const SharedFacts::Cores cores = shared.cores_of(file);
+  row.cores = row.device == "cuda" && cores.assumed ? ranks_per_host : cores.count;
+  if (cores.assumed && row.device == "cpu")
     notes.push_back({Severity::warning, "cores_unknown", 1,
                      "the number of cores per host is not recorded: it is assumed to be the number of ranks per host, "
                      "which further ranks share",
                      "give --cores, and --nodes where ranks ran on several hosts; or predict --sharing dedicated"});
-  if (cores)
-    row.oversubscription = static_cast<double>(ranks_of_host * row.threads_per_rank) / static_cast<double>(*cores);
+  if (!cores.assumed)
+    row.oversubscription =
+        static_cast<double>(ranks_per_host * row.threads_per_rank) / static_cast<double>(cores.count);
   row.started_utc_ns = file.base_ns;
   const store::EventSpan& events = ranks.front().shard->trace.events;
   row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);

@@ -8,6 +8,7 @@
 #include "analysis/import/load/import.hpp"
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/read_rank.hpp"
+#include "analysis/import/load/shared_facts.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 #include "tracer/store/rows/run_rows.hpp"
 
@@ -23,10 +24,13 @@ struct DescribedMeasurement {
   std::vector<Note> notes;    // assumptions that had to be made
 };
 
-// Returns the measurement's row. Values that are equal on all ranks are taken from the first rank. `ranks` must not be
-// empty.
+// Returns the number of hosts of a job, as far as its files have it; at least 1.
+std::int64_t hosts_of(std::span<const ReadRank* const> ranks);
+
+// Returns the row of the measurement of job number `job` of the import. Values that are equal on all ranks are taken
+// from the first rank. `ranks` must not be empty.
 DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const RankAssignment&,
-                                          const ImportOptions&);
+                                          std::int64_t hosts, const SharedFacts&, std::size_t job);
 
 // Writes the tables device_time, kernel_summary and memory.
 void write_device_rows(store::Database&, std::int64_t measurement_id, std::span<const ImportedRank> ranks);

@@ -118,12 +118,6 @@ RankAssignment assign_ranks(std::span<const ReadRank> files) {
       assignment.ranks[i] = rank;
       return;
     }
-    const ReadRank& first = *other->second;
-    if (first.world_size && files[i].world_size && *first.world_size != *files[i].world_size)
-      throw ImportError(
-          fmt::format("{} has rank {} of {}, and {} has rank {} of {}: these are different runs (expected the files of "
-                      "one run; import each run into a database of its own)",
-                      name_of(first), rank, *first.world_size, name_of(files[i]), rank, *files[i].world_size));
     assignment.notes.push_back({Severity::error, "rank_twice", 1,
                                 fmt::format("{} and {} both have rank {}: the second file is left out",
                                             name_of(*other->second), name_of(files[i]), rank),

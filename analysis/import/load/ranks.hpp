@@ -25,10 +25,8 @@ struct RankAssignment {
   std::vector<Note> notes;
 };
 
-// Throws ImportError if files of runs with different numbers of ranks have the same rank.
-//
-// Takes the rank from the file's content, else from its name if the file has one rank, else from the order of the
-// files.
+// Assigns the files of one job (jobs.hpp). Takes the rank from the file's content, else from its name if the file has
+// one rank, else from the order of the files.
 RankAssignment assign_ranks(std::span<const ReadRank>);
 
 // Numbers the collectives of each communicator alike on all ranks. Uses recorded numbers (`recorded`: all ranks have

@@ -54,6 +54,8 @@ void fill_rank(RankTrace& trace, const TrainingOptions& options, ReadRank& resul
   result.pid = trace.pid;
   result.rank = trace.rank;
   result.world_size = trace.world_size;
+  result.world_size_stated = trace.world_size_stated;
+  result.recorded_batch = trace.job && trace.job->batch > 0 ? trace.job->batch : trace.batch;
   result.backend = trace.backend;
   result.base_ns = trace.base_ns;
   result.devices = trace.devices;

@@ -32,6 +32,8 @@ struct ReadRank {
   std::string part;        // which of the file's ranks this is, in words; empty: the file has one rank
   std::size_t source = 0;  // source number of its raw events
   std::optional<std::int64_t> rank, world_size;  // as recorded in the file
+  bool world_size_stated = false;                // by distributedInfo or the environment, not by collectives alone
+  std::optional<std::int64_t> recorded_batch;    // samples of a micro-batch, as the file has it
   std::string backend;
   std::int64_t base_ns = 0;
   std::string clock;  // ranks with equal names share a clock; empty: the file's own clock

@@ -126,6 +126,7 @@ void note_ranks(const Processes& attempt, RecordedJob& job) {
   for (const auto& [rank, of_rank] : by_rank(attempt)) {
     const OfRank result = training_process(of_rank);
     job.ranks.push_back(result.chosen->path);
+    job.numbers.push_back(rank);
     if (result.helpers > 0)
       job.notes.push_back(
           {Severity::info, "helpers_left_out", static_cast<std::int64_t>(result.helpers),

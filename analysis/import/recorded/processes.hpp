@@ -4,6 +4,7 @@
 // attempt of a launcher that restarts ranks, a helper without a rank.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace ddpprof::import {
 
 struct RecordedJob {
   std::vector<std::filesystem::path> ranks;  // ordered by rank; for a job without ranks its single process
+  std::vector<std::int64_t> numbers;         // the rank of each; empty for a job without ranks
   std::vector<Note> notes;                   // which processes were left out, and why
 };
 

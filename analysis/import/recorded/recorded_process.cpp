@@ -253,6 +253,7 @@ RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptio
   RankTrace& trace = process.trace;
   if (info.rank >= 0) trace.rank = info.rank;
   if (info.world_size > 0) trace.world_size = info.world_size;
+  trace.world_size_stated = trace.world_size.has_value();
   trace.pid = info.pid;
   trace.process = info.process;
   trace.host = info.host;

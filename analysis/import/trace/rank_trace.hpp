@@ -132,6 +132,7 @@ struct RankTrace {
 
   // Identity of the rank.
   std::optional<std::int64_t> rank, world_size;
+  bool world_size_stated = false;        // by distributedInfo or the environment, not by collectives alone
   bool identity_by_collectives = false;  // rank or world size were derived from the collectives' groups
   std::string backend;                   // nccl, gloo, …; empty: not recorded
   std::int64_t pid = 0;

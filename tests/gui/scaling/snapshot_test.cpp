@@ -4,11 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "analysis/import/load/import.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "gui/models/scaling/levers.hpp"
 #include "gui/models/scaling/scaling_model.hpp"
 #include "gui/models/scaling/worker_counts.hpp"
+#include "tests/analysis/import/cases/made_trace.hpp"
 #include "tests/gui/scaling/files.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -172,6 +177,31 @@ TEST(MeasuredPoints, AreTheReportsRows) {
     }
   }
   EXPECT_EQ(compared, 5U);
+}
+
+// Each job of an import is a measurement.
+TEST(MeasuredPoints, AreThoseOfSeveralImportedJobs) {
+  const QTemporaryDir folder;
+  const std::filesystem::path path = folder.filePath("jobs.db").toStdString();
+  import::ImportOptions options;
+  options.model = "job";
+  for (const int world_size : {1, 2})
+    for (int rank = 0; rank < world_size; ++rank) {
+      import::MadeTrace made;
+      made.pid = 100 * world_size + rank;
+      made.distributed = R"("distributedInfo": {"backend": "nccl", "rank": )" + std::to_string(rank) +
+                         R"(, "world_size": )" + std::to_string(world_size) + "}";
+      options.files.push_back(folder.filePath(QString("n%1-%2.json").arg(world_size).arg(rank)).toStdString());
+      std::ofstream(options.files.back(), std::ios::binary) << made.text();
+    }
+  {
+    store::Database database = store::Database::create(path);
+    import::import_traces(database, options);
+  }
+  const auto opened = open_file(path);
+  std::vector<std::int64_t> workers;
+  for (const MeasuredPoint& point : measured_points(opened->configurations, "ddp")) workers.push_back(point.workers);
+  EXPECT_EQ(workers, (std::vector<std::int64_t>{1, 2}));
 }
 
 // The intervals take longer than a frame, so a change of a knob must not compute them again.

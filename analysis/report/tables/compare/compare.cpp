@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "analysis/report/tables/compare/compare_kernels.hpp"
@@ -162,6 +164,51 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
            compare_throughput_table(all), compare_kernels_table(kernels), std::move(collectives),
            compare_settings_table(in_a, in_b, paired, scenario_differences), only_in_one_table(paired),
            compare_fits_table(in_a, in_b), compare_parameters_table(in_a, in_b), compare_notices_table(in_a, in_b)}};
+}
+
+namespace {
+
+std::string nothing_within(const Source& whole, const Selection& a, const Selection& b) {
+  std::set<std::int64_t> measured;
+  for (const metrics::Configuration& c : whole.configurations)
+    measured.insert(a.workers ? c.world_size : c.batch_per_worker);
+  std::vector<std::string> words;
+  for (const std::int64_t number : measured) words.push_back(std::to_string(number));
+  return fmt::format(
+      "Cannot compare: no measurement with {0} {1} is equal to one with {0} {2} in model, strategy, {3} and "
+      "accumulation. The file has {0} {4}.",
+      a.workers ? "N =" : "batch", a.workers ? *a.workers : *a.batch_per_worker,
+      b.workers ? *b.workers : *b.batch_per_worker, a.workers ? "batch" : "N", listed(words));
+}
+
+}  // namespace
+
+Report compare_within(store::Database& database, const Selection& a, const Selection& b) {
+  const Source whole = source_of(database);
+  const auto selected = [&](const Selection& selection) {
+    Source some{whole.db, {}};
+    std::ranges::copy_if(whole.configurations, std::back_inserter(some.configurations),
+                         [&](const metrics::Configuration& c) {
+                           return selection.workers ? c.world_size == *selection.workers
+                                                    : c.batch_per_worker == selection.batch_per_worker;
+                         });
+    return some;
+  };
+  const Source in_a = selected(a), in_b = selected(b);
+  const Paired paired = pair_up(in_a, in_b, a.workers ? Differing::workers : Differing::batch);
+  const auto go_on = [] { return false; };
+  const std::vector<Difference> all = differences(paired, go_on);
+  const std::vector<KernelDifference> kernels = kernel_differences(in_a, in_b, paired, go_on);
+  Table answer = compare_answer_table(in_a, in_b, paired, all, kernels);
+  if (paired.both.empty()) {
+    answer.empty = nothing_within(whole, a, b);
+    answer.rows = {{cannot_tell, "", answer.empty}};
+  }
+  return {"compare",
+          "Comparison",
+          {std::move(answer), compare_time_table(all), compare_throughput_table(all), compare_kernels_table(kernels),
+           compare_collectives_table(in_a, in_b, paired, go_on), compare_settings_table(in_a, in_b, paired, {}),
+           only_in_one_table(paired)}};
 }
 
 }  // namespace ddpprof::report

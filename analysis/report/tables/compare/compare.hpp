@@ -1,7 +1,9 @@
 // Comparison of two trace databases, sorted by the largest significant difference.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,17 @@ struct KeyDifference {
 // interval; if it returns true the report is empty.
 Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences,
                const std::function<bool()>& stop = {});
+
+// Selects measurements of one database. Exactly one member is set.
+struct Selection {
+  std::optional<std::int64_t> workers;
+  std::optional<std::int64_t> batch_per_worker;
+};
+
+// Compares measurements of one database with others of the same database: equal in model, strategy, N, batch and
+// accumulation but for the selected number. `a` and `b` must have the same member set. The report has no tables about
+// files, fits and diagnostics, which are the same.
+Report compare_within(store::Database&, const Selection& a, const Selection& b);
 
 // Values of the column `verdict`.
 inline constexpr const char* different = "different";

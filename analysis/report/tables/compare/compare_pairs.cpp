@@ -31,7 +31,8 @@ bool comparable(const metrics::Configuration& a, const metrics::Configuration& b
 }
 
 // Returns why a and b are compared although their names or batches differ; "" if they are equal.
-std::string despite(const metrics::Configuration& a, const metrics::Configuration& b) {
+std::string despite(const metrics::Configuration& a, const metrics::Configuration& b, Differing differing) {
+  if (differing == Differing::batch) return "";
   if (a.model == b.model && a.batch_per_worker == b.batch_per_worker) return "";
   std::string text;
   if (a.model != b.model) {
@@ -93,12 +94,21 @@ std::vector<InWords> distinctions() {
           }};
 }
 
+// "ddp N=1 and N=4", "ddp N=4, batch 16 and 32"
+std::string name_of(const Pair& pair, Differing differing) {
+  const std::string first = fmt::format("{} N={}", pair.a->strategy, pair.a->world_size);
+  if (differing == Differing::workers) return fmt::format("{} and N={}", first, pair.b->world_size);
+  if (differing == Differing::batch)
+    return fmt::format("{}, batch {} and {}", first, pair.a->batch_per_worker, pair.b->batch_per_worker);
+  return first;
+}
+
 // If several pairs have the same name, differing properties are added until the names are unique.
-void name(std::vector<Pair>& pairs) {
+void name(std::vector<Pair>& pairs, Differing differing) {
   const bool one_model = std::all_of(pairs.begin(), pairs.end(),
                                      [&](const Pair& pair) { return pair.a->model == pairs.front().a->model; });
   for (Pair& pair : pairs) {
-    pair.about = fmt::format("{} N={}", pair.a->strategy, pair.a->world_size);
+    pair.about = name_of(pair, differing);
     if (!one_model) pair.about = pair.a->model + " " + pair.about;
   }
   for (const InWords& in_words : distinctions()) {
@@ -111,7 +121,7 @@ void name(std::vector<Pair>& pairs) {
 
 }  // namespace
 
-Paired pair_up(const Source& a, const Source& b) {
+Paired pair_up(const Source& a, const Source& b, Differing differing) {
   const auto shown = [](const metrics::Configuration& c) { return import(c) || !c.measured.empty(); };
   struct Candidate {
     int alike;
@@ -120,7 +130,10 @@ Paired pair_up(const Source& a, const Source& b) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < a.configurations.size(); ++i) {
     for (std::size_t j = 0; j < b.configurations.size(); ++j) {
-      const metrics::Configuration &of_a = a.configurations[i], &of_b = b.configurations[j];
+      const metrics::Configuration& of_a = a.configurations[i];
+      metrics::Configuration of_b = b.configurations[j];
+      if (differing == Differing::workers) of_b.world_size = of_a.world_size;
+      if (differing == Differing::batch) of_b.batch_per_worker = of_a.batch_per_worker;
       if (comparable(of_a, of_b)) candidates.push_back({likeness(of_a, of_b), i, j});
     }
   }
@@ -142,14 +155,14 @@ Paired pair_up(const Source& a, const Source& b) {
       const metrics::Configuration& in_b = b.configurations[other->second];
       const double step_s =
           c.measured.empty() ? reading(a, [&](const Source& source) { return traced_s(source, c); }) : median_step_s(c);
-      paired.both.push_back({&c, &in_b, "", step_s, despite(c, in_b)});
+      paired.both.push_back({&c, &in_b, "", step_s, despite(c, in_b, differing)});
     } else {
       paired.only_a.push_back(&c);
     }
   }
   for (std::size_t j = 0; j < b.configurations.size(); ++j)
     if (shown(b.configurations[j]) && !taken_of_b.contains(j)) paired.only_b.push_back(&b.configurations[j]);
-  name(paired.both);
+  name(paired.both, differing);
   return paired;
 }
 

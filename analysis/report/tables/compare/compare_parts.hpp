@@ -33,7 +33,9 @@ struct Paired {
   std::vector<Pair> both;  // in the order of A
   std::vector<const metrics::Configuration*> only_a, only_b;
 };
-Paired pair_up(const Source& a, const Source& b);
+// `a` and `b` may be the measurements of two numbers of workers or of two batches (Selection): then these may differ.
+enum class Differing { nothing, workers, batch };
+Paired pair_up(const Source& a, const Source& b, Differing differing = Differing::nothing);
 
 // Relative difference that two runs of the same configuration may have. If a file has one repeat, a smaller difference
 // is not reported, and a wider interval cannot show that there is no difference.
