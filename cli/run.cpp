@@ -1,22 +1,28 @@
-// ddpprof run: measures the configurations of a scenario, fits, predicts, and prints the report.
+// ddpprof run: measures the configurations of a scenario, or of the user's own command, fits, predicts, and prints the
+// report.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <ostream>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/results.hpp"
+#include "cli/run_job.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
 #include "runner/measure/plan.hpp"
 #include "runner/measure/progress.hpp"
+#include "runner/measure/recording_bounds.hpp"
 #include "runner/measure/resume.hpp"
 #include "runner/measure/sweep.hpp"
 #include "runner/scenario/input_files.hpp"
@@ -53,12 +59,17 @@ bool was_begun(const std::filesystem::path& database) {
 class Run : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
-  std::string_view summary() const override { return "Measure a scenario, fit, predict, report"; }
+  std::string_view summary() const override { return "Measure a scenario or your own command, fit, predict, report"; }
+
+  // CLI11 stores the first word after "--" as the scenario; run() then ignores it.
+  std::vector<std::string>* verbatim() override { return &command_; }
 
   void declare(CLI::App& app) override {
-    app.add_option("scenario", scenario_file_, "Scenario file (docs/reference/scenario.md)")->required();
+    app.add_option("scenario", scenario_file_,
+                   "Scenario file (docs/reference/scenario.md); or, after --, your own command:\n"
+                   "ddpprof run --workers 1,2 -- torchrun --nproc-per-node {workers} train.py");
     app.add_option("--out", out_, "Database to write (default: output.database, else <name>.db here)");
-    app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4");
+    app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4; for a command: {workers}");
     app.add_option("--device", device_, "cpu or cuda instead of the scenario's device");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--format", format_, format_help);
@@ -69,6 +80,7 @@ class Run : public Subcommand {
         ->type_name("FORM")
         ->capture_default_str();
     app.add_flag("--dry-run", dry_run_, "Print the plan and measure nothing");
+    declare_of_command(app);
   }
 
   ExitCode run(Context& context) override {
@@ -76,6 +88,13 @@ class Run : public Subcommand {
       throw Failure(ExitCode::usage, "--resume and --overwrite contradict each other", "one of them",
                     "--resume keeps the measurements, --overwrite removes them");
     }
+    if (!command_.empty()) return run_job(of_command(), context);
+    if (scenario_file_.empty())
+      throw Failure(ExitCode::usage, "nothing to measure", "a scenario file, or -- and a command");
+    for (const CLI::Option* option : command_options_)
+      if (option->count() > 0)
+        throw Failure(ExitCode::usage, option->get_name() + " is for a command after --", "",
+                      "set the scenario's keys with --set");
     if (!workers_.empty()) {
       std::string list;
       for (const long long workers : parse_worker_list(workers_, "--workers")) {
@@ -130,6 +149,54 @@ class Run : public Subcommand {
   }
 
  private:
+  // Options that only a command has.
+  void declare_of_command(CLI::App& app) {
+    const auto add = [&](CLI::Option* option) {
+      option->group("For a command after --");
+      command_options_.push_back(option);
+      return option;
+    };
+    add(app.add_option("--batches", batches_, "Values of {batch}, e.g. 16,32: each N is measured with each of them"));
+    add(app.add_option("--nodes", request_.nodes, "Number of hosts that the command uses: {nodes} (default 1)"))
+        ->check(CLI::PositiveNumber);
+    add(app.add_option("--lr", request_.learning_rate, "Learning rate: {lr}"));
+    add(app.add_option("--repeats", request_.repeats, "Runs of each N and batch (default 1)"))
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
+    add(app.add_option("--steps", request_.steps, "Steps to trace, e.g. 20-60: the variable DDPPROF_STEPS of the job"));
+    add(app.add_option("--job-timeout", job_.limit_s, "Seconds after which a run is ended (default 1800)"))
+        ->check(CLI::PositiveNumber);
+    add(app.add_option("--grace", job_.grace_s, "Seconds from SIGTERM to SIGKILL (default 30)"))
+        ->check(CLI::PositiveNumber);
+    add(app.add_option("--model", job_.model, "Name of the model (default: the database's)"));
+    add(app.add_flag("--keep-traces", job_.keep_traces, "Keep the traces in FILE.db.d"));
+    add(app.add_flag("--no-raw", no_raw_, "Leave out single events: the database is smaller"));
+  }
+
+  // The options of a command. Throws Failure if an option is for scenarios.
+  RunJob of_command() const {
+    if (workers_.empty())
+      throw Failure(ExitCode::usage, "--workers is missing", "the numbers of workers to measure, e.g. --workers 1,2,4");
+    if (!overrides_.empty() || !device_.empty())
+      throw Failure(ExitCode::usage, std::string(device_.empty() ? "--set" : "--device") + " is for a scenario file",
+                    "", "write it into the command");
+    RunJob run = job_;
+    run.request = request_;
+    run.request.command = command_;
+    for (const long long workers : parse_worker_list(workers_, "--workers")) run.request.workers.push_back(workers);
+    if (!batches_.empty())
+      for (const long long batch : parse_worker_list(batches_, "--batches")) run.request.batches.push_back(batch);
+    measure::RecordingOptions bounds;
+    bounds.steps = request_.steps;
+    measure::checked_bounds(bounds);
+    run.database = out_;
+    run.overwrite = overwrite_;
+    run.resume = resume_;
+    run.dry_run = dry_run_;
+    run.keep_raw = !no_raw_;
+    run.format = checked_format(format_);
+    return run;
+  }
+
   static measure::SweepTarget resumed(measure::SweepOptions& options, const scenario::Scenario& scenario,
                                       const measure::Plan& plan, const Context& context) {
     const std::string name = options.database.string();
@@ -153,7 +220,12 @@ class Run : public Subcommand {
 
   std::string scenario_file_, out_, workers_, device_, format_ = "table", progress_ = "auto";
   std::vector<std::string> overrides_;
-  bool overwrite_ = false, resume_ = false, dry_run_ = false;
+  bool overwrite_ = false, resume_ = false, dry_run_ = false, no_raw_ = false;
+  std::vector<std::string> command_;
+  std::string batches_;
+  job::JobRequest request_;
+  RunJob job_;
+  std::vector<const CLI::Option*> command_options_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct ImportOptions {
   std::string model;                  // empty: the model name is taken from the first file's name
   std::string model_of_several;       // instead of the first file's name if the files are of several jobs; may be empty
   bool append = false;                // refuse a job that the database already has
+  std::map<std::string, std::string> labels;          // are added to measurement.options
   std::filesystem::path temporary_folder;             // empty: the system's temporary folder
   std::size_t memory_bytes = std::size_t{256} << 20;  // for sorting, shared by all ranks that are read at the same time
   int threads = 0;  // files read at the same time; 0: 4, or the number of cores without raw events

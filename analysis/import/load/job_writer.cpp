@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -103,8 +104,16 @@ class JobWriter {
     result_.file = ranks().front().file->file;
     result_.batch_per_worker = row.batch_per_worker;
     if (options_.append) check_new(row);
+    add_labels(row);
     row.repeat = repeat_of(row);
     result_.measurement_id = store::Inserter<store::MeasurementRow>(database_).insert(row);
+  }
+
+  void add_labels(store::MeasurementRow& row) const {
+    if (options_.labels.empty()) return;
+    nlohmann::json options = nlohmann::json::parse(row.options);
+    for (const auto& [name, value] : options_.labels) options[name] = value;
+    row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
   void check_new(const store::MeasurementRow& row) {

@@ -47,7 +47,7 @@ constexpr std::array measurement_columns = {
            "measured"},
     Column{"options", "TEXT NOT NULL", "",
            "JSON: bucket caps, gradient_as_bucket_view, optimizer, learning rate, seed; sync, if it is not every_step; "
-           "started_by and job of ranks that another launcher started"},
+           "started_by and job of ranks that another launcher started; run: which run of ddpprof run -- COMMAND"},
     Column{"started_utc_ns", "INTEGER NOT NULL", "ns", "since 1970, CLOCK_REALTIME"},
     Column{"wall_ns", "INTEGER NOT NULL", "ns", "launch to last exit"},
     Column{"status", "TEXT NOT NULL", "", "ok, failed or partial"},

@@ -1,0 +1,40 @@
+// The runs of a user's own command that `ddpprof run -- COMMAND` measures: one for each N, batch and repeat.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpprof::job {
+
+struct JobRequest {
+  std::vector<std::string> command;   // may contain {workers}, {nodes}, {batch} and {lr}
+  std::vector<std::int64_t> workers;  // N
+  std::vector<std::int64_t> batches;  // values of {batch}; empty: the command has none
+  std::int64_t nodes = 1, repeats = 1;
+  std::string learning_rate;  // value of {lr}; empty: none
+  std::string steps;          // steps to trace, "20-60"; empty: the tracer's default
+};
+
+struct JobRun {
+  std::int64_t workers = 1;
+  std::optional<std::int64_t> batch;
+  std::int64_t repeat = 0;
+
+  std::string name() const;  // "n2-b32-r0", "n2-r0"
+};
+
+// Returns the runs in their order. Repeats are the outer loop, so that a slow minute of the machine affects every N and
+// not only one. Throws measure::InvalidRequest if the command has a placeholder without a value.
+std::vector<JobRun> make_job_plan(const JobRequest&);
+
+// Returns the command with the placeholders replaced. Other braces stay as they are.
+std::vector<std::string> command_of(const JobRequest&, const JobRun&);
+
+// Returns the values of the placeholders as variables: DDPPROF_WORKERS, DDPPROF_NODES, DDPPROF_BATCH, DDPPROF_LR, and
+// DDPPROF_STEPS.
+std::map<std::string, std::string> variables_of(const JobRequest&, const JobRun&);
+
+}  // namespace ddpprof::job

@@ -1,0 +1,262 @@
+#include "runner/job/job_sweep.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <system_error>
+#include <utility>
+
+#include "analysis/import/bytes/byte_source.hpp"
+#include "analysis/import/load/import.hpp"
+#include "runner/launcher/bounded.hpp"
+#include "runner/measure/error.hpp"
+#include "runner/measure/interruption.hpp"
+#include "tracer/store/remove.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/queries.hpp"
+#include "tracer/store/rows/run_rows.hpp"
+
+namespace ddpprof::job {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* request_key = "job";  // of the table meta
+
+// The parts of a request that every run shares. Other N, batches and repeats may be added later.
+std::string shared_part(const JobRequest& request) {
+  return json{{"command", request.command},
+              {"nodes", request.nodes},
+              {"learning_rate", request.learning_rate},
+              {"steps", request.steps}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string last_lines(const fs::path& log) {
+  constexpr std::size_t most_lines = 8, longest = 300;
+  std::ifstream file(log);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line.substr(0, longest));
+    if (lines.size() > most_lines) lines.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : lines) text += "\n    " + line;
+  return text;
+}
+
+std::string end_text(const launcher::BoundedEnd& end) {
+  if (end.signal) return fmt::format("it was ended by signal {}", *end.signal);
+  return fmt::format("it ended with exit code {}", end.exit_code.value_or(-1));
+}
+
+// One run of the command.
+class Run {
+ public:
+  Run(store::Database& database, const JobRequest& request, const JobRun& run, const TraceSource& source,
+      const JobSweepOptions& options)
+      : database_(database),
+        request_(request),
+        run_(run),
+        source_(source),
+        options_(options),
+        folder_(options.folder / run.name()),
+        traces_(folder_ / "traces") {}
+
+  // Returns why the run was not measured; empty if it was. Sets `shown` to the result in words.
+  std::string measure(std::string& shown, bool& interrupted) {
+    prepare();
+    launcher::BoundedEnd end;
+    try {
+      end = launcher::run_bounded(command());
+    } catch (const std::system_error& error) {
+      return "the command cannot be started: " + std::string(error.what());
+    }
+    if (end.reason == launcher::BoundedEnd::Reason::interrupted) {
+      interrupted = true;
+      return "interrupted";
+    }
+    std::vector<std::string> notes;
+    const std::vector<fs::path> files = source_.collect(traces_, notes);
+    if (const std::string why = job_failure(end, files.size()); !why.empty())
+      return fmt::format("{}{}{}\n  log: {}{}", why, notes.empty() ? "" : "; ", fmt::join(notes, "; "), log().string(),
+                         last_lines(log()));
+    std::string why = store_traces(files, shown);
+    if (!why.empty()) return why;
+    for (const std::string& note : notes) shown += "; " + note;
+    if (end.reason == launcher::BoundedEnd::Reason::by_itself && end.exit_code != 0) shown += "; but " + end_text(end);
+    if (end.killed) shown += "; processes of the job did not end on SIGTERM and were killed";
+    if (!options_.keep_traces) {
+      std::error_code ignored;
+      fs::remove_all(traces_, ignored);
+    }
+    return "";
+  }
+
+ private:
+  fs::path log() const { return folder_ / "output.log"; }
+
+  void prepare() const {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+    if (!error) fs::create_directories(traces_, error);
+    if (error)
+      throw measure::CannotWrite("cannot make the folder " + traces_.string() + ": " + error.message(), "",
+                                 "check whether the disk is full or the folder is read-only");
+  }
+
+  launcher::BoundedCommand command() const {
+    launcher::BoundedCommand command;
+    command.argv = command_of(request_, run_);
+    command.environment = source_.environment(fs::absolute(traces_));
+    command.environment.merge(variables_of(request_, run_));
+    command.log = log();
+    command.limit = options_.limit;
+    command.grace = options_.grace;
+    command.enough = [this] { return source_.complete(traces_, run_.workers); };
+    command.interrupted = [] { return measure::InterruptionGuard::interrupted(); };
+    return command;
+  }
+
+  // A job that failed after its traces were complete is measured: it may fail because it was ended.
+  std::string job_failure(const launcher::BoundedEnd& end, std::size_t traces) const {
+    if (end.reason == launcher::BoundedEnd::Reason::limit)
+      return fmt::format("its traces were not complete after {} s (--job-timeout)", options_.limit.count());
+    if (static_cast<std::int64_t>(traces) >= run_.workers) return "";
+    return fmt::format("{}, with {} of {} traces", end_text(end), traces, run_.workers);
+  }
+
+  std::string store_traces(const std::vector<fs::path>& files, std::string& shown) {
+    import::ImportOptions options;
+    options.files = files;
+    options.keep_raw = options_.keep_raw;
+    options.model = options_.model;
+    options.cores = options_.cores;
+    options.nodes = request_.nodes;
+    options.labels = {{"run", run_.name()}};
+    import::ImportResult result;
+    try {
+      result = import::import_traces(database_, options);
+    } catch (const import::ImportError& error) {
+      return std::string("its traces cannot be used: ") + error.what();
+    } catch (const import::OpenError& error) {
+      return std::string("its traces cannot be used: ") + error.what();
+    }
+    const std::string why = why_not_this_run(result);
+    if (why.empty()) {
+      shown = fmt::format("{} steps of {} rank{}", result.steps, result.ranks, result.ranks == 1 ? "" : "s");
+      const std::int64_t batch = result.jobs.front().batch_per_worker;
+      if (batch > 0) shown += fmt::format(", batch {} per worker", batch);
+      return "";
+    }
+    for (const import::ImportedJob& job : result.jobs) store::remove_measurement(database_, job.measurement_id);
+    return why;
+  }
+
+  std::string why_not_this_run(const import::ImportResult& result) const {
+    if (result.jobs.size() != 1) return fmt::format("its traces are of {} jobs", result.jobs.size());
+    const import::ImportedJob& job = result.jobs.front();
+    if (job.world_size != run_.workers)
+      return fmt::format(
+          "its traces are of {} ranks, not of {}: the command must use {{workers}} or the variable DDPPROF_WORKERS",
+          job.world_size, run_.workers);
+    if (job.ranks < run_.workers)
+      return fmt::format("only {} of {} ranks have a usable trace", job.ranks, run_.workers);
+    if (job.steps == 0) return "its traces contain no step";
+    if (request_.batches.size() > 1 && job.batch_per_worker == 0)
+      return "its traces do not contain the batch, so that the batches cannot be told apart: record shapes "
+             "(torch.profiler, record_shapes=True)";
+    return "";
+  }
+
+  store::Database& database_;
+  const JobRequest& request_;
+  const JobRun& run_;
+  const TraceSource& source_;
+  const JobSweepOptions& options_;
+  fs::path folder_, traces_;
+};
+
+}  // namespace
+
+std::set<std::string> measured_runs(store::Database& database, const JobRequest& request) {
+  const std::string name = database.path().string();
+  const auto recorded = store::read_meta(database.sql(), request_key);
+  if (!recorded)
+    throw measure::InvalidRequest(name + " cannot be continued: 'ddpprof run -- COMMAND' did not make it", "",
+                                  "give another file with --out, or start again with --overwrite");
+  if (*recorded != shared_part(request))
+    throw measure::InvalidRequest(
+        fmt::format("{} cannot be continued: its job is {}, not {}", name, *recorded, shared_part(request)),
+        "the same command, --nodes, --lr and --steps",
+        "use the same again, give another file with --out, or start again with --overwrite");
+  std::map<std::string, std::int64_t> workers;
+  for (const JobRun& run : make_job_plan(request)) workers[run.name()] = run.workers;
+  std::set<std::string> measured;
+  std::vector<std::int64_t> wrong;
+  SQLite::Statement query(database.sql(), "SELECT id, world_size, options FROM measurement WHERE kind = 'import'");
+  while (query.executeStep()) {
+    const json options = json::parse(query.getColumn(2).getString(), nullptr, false);
+    const std::string run = options.is_object() ? options.value("run", "") : "";
+    if (const auto planned = workers.find(run);
+        planned != workers.end() && planned->second != query.getColumn(1).getInt64())
+      wrong.push_back(query.getColumn(0).getInt64());
+    else if (!run.empty())
+      measured.insert(run);
+  }
+  for (const std::int64_t id : wrong) store::remove_measurement(database, id);
+  return measured;
+}
+
+void record_request(store::Database& database, const JobRequest& request) {
+  try {
+    store::Inserter<store::MetaRow>(database).insert({request_key, shared_part(request)});
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
+JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, const std::vector<JobRun>& plan,
+                          const TraceSource& source, const std::set<std::string>& measured,
+                          const JobSweepOptions& options, std::ostream& messages) {
+  const measure::InterruptionGuard guard;
+  JobSweepResult result;
+  std::size_t number = 0;
+  for (const JobRun& run : plan) {
+    ++number;
+    if (measured.contains(run.name())) {
+      ++result.measured;
+      continue;
+    }
+    if (result.interrupted || measure::InterruptionGuard::interrupted()) {
+      result.interrupted = true;
+      break;
+    }
+    if (!options.quiet)
+      messages << fmt::format("ddpprof run: {} ({} of {}): {}\n", run.name(), number, plan.size(),
+                              fmt::join(command_of(request, run), " "))
+               << std::flush;
+    std::string shown;
+    const std::string why = Run(database, request, run, source, options).measure(shown, result.interrupted);
+    if (result.interrupted) break;
+    if (why.empty()) {
+      ++result.measured;
+      if (!options.quiet) messages << fmt::format("ddpprof run: {}: {}\n", run.name(), shown) << std::flush;
+    } else {
+      result.failed.push_back({run.name(), why});
+      messages << fmt::format("ddpprof run: {} was not measured: {}\n", run.name(), why) << std::flush;
+    }
+  }
+  return result;
+}
+
+}  // namespace ddpprof::job

@@ -1,0 +1,50 @@
+// Measures the runs of a user's own command into one database. A run that fails does not end the sweep.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runner/job/job_plan.hpp"
+#include "runner/job/trace_source.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::job {
+
+struct JobSweepOptions {
+  std::filesystem::path folder;      // logs and traces go to `<folder>/<name of the run>`
+  std::chrono::seconds limit{1800};  // of one run, from its start to SIGTERM
+  std::chrono::seconds grace{30};    // from SIGTERM to SIGKILL
+  bool keep_traces = false, keep_raw = true;
+  std::string model;
+  std::int64_t cores = 1;
+  bool quiet = false;
+};
+
+struct FailedRun {
+  std::string name, reason;
+};
+
+struct JobSweepResult {
+  std::int64_t measured = 0;  // includes the runs of earlier sweeps
+  std::vector<FailedRun> failed;
+  bool interrupted = false;
+};
+
+// Returns the names of the runs that the database has. Removes measurements whose N is not that of their run: the
+// program was killed before it could refuse them. Throws measure::InvalidRequest if another command made the database.
+std::set<std::string> measured_runs(store::Database&, const JobRequest&);
+
+// Writes the request to the table meta, so that --resume can compare it.
+void record_request(store::Database&, const JobRequest&);
+
+// Measures the runs that are not in `measured`. Shows each run on `messages`. Throws DatabaseError and
+// measure::CannotWrite.
+JobSweepResult sweep_jobs(store::Database&, const JobRequest&, const std::vector<JobRun>& plan, const TraceSource&,
+                          const std::set<std::string>& measured, const JobSweepOptions&, std::ostream& messages);
+
+}  // namespace ddpprof::job
