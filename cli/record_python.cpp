@@ -9,9 +9,6 @@
 #include "runner/measure/installation.hpp"
 
 namespace ddpprof::cli {
-namespace {
-
-// Returns the steps that the Python module observes; none if the bounds leave too few.
 std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBounds& bounds) {
   python_tracer::StepWindow window;
   if (!bounds.watches_steps) return window;
@@ -25,7 +22,13 @@ std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBound
   return window;
 }
 
-}  // namespace
+void refuse_window(const std::string& steps, const std::string& option) {
+  throw Failure(ExitCode::usage, fmt::format("--steps {}: too few steps for {}", steps, option),
+                fmt::format("at least {} steps from step {} on: the first half is timed without torch.profiler, the "
+                            "second half is traced",
+                            python_tracer::least_window_steps, python_tracer::least_first_step),
+                "give a wider window, for example --steps 10-49");
+}
 
 Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given,
                  const measure::RecordingBounds& bounds) {
@@ -43,12 +46,7 @@ Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given
     if (!asked) return;  // the user bounded the native tracer
   }
   window_ = window_of(bounds);
-  if (!window_ && asked)
-    throw Failure(ExitCode::usage, fmt::format("--steps {}: too few steps for --tracer {}", given.steps, name),
-                  fmt::format("at least {} steps from step {} on: the first half is timed without torch.profiler, the "
-                              "second half is traced",
-                              python_tracer::least_window_steps, python_tracer::least_first_step),
-                  "give a wider window, for example --steps 10-49");
+  if (!window_ && asked) refuse_window(given.steps, "--tracer " + name);
 }
 
 std::map<std::string, std::string> Tracers::environment(const std::filesystem::path& recording) const {

@@ -16,6 +16,12 @@ inline constexpr const char* tracer_help =
     "or "
     "auto: torch where the native tracer has nothing to record";
 
+// Returns the steps that the Python module observes; none if the bounds leave too few.
+std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBounds& bounds);
+
+// Throws Failure: the bounds --steps leave too few steps for `option`.
+[[noreturn]] void refuse_window(const std::string& steps, const std::string& option);
+
 class Tracers {
  public:
   // Throws Failure if the name is unknown, or if the bounds contradict the choice.

@@ -15,6 +15,7 @@
 #include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan_text.hpp"
+#include "cli/record_python.hpp"
 #include "cli/results.hpp"
 #include "cli/run_job.hpp"
 #include "cli/scenario_file.hpp"
@@ -162,7 +163,11 @@ class Run : public Subcommand {
     add(app.add_option("--lr", request_.learning_rate, "Learning rate: {lr}"));
     add(app.add_option("--repeats", request_.repeats, "Runs of each N and batch (default 1)"))
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
-    add(app.add_option("--steps", request_.steps, "Steps to trace, e.g. 20-60: the variable DDPPROF_STEPS of the job"));
+    add(app.add_option("--steps", request_.steps, "Steps to measure, e.g. 20-60 (default 10-49)"));
+    add(app.add_option("--tracer", tracer_,
+                       "torch: torch.profiler in each Python process that trains; own: the job writes its traces to\n"
+                       "the folder DDPPROF_TRACE_DIR"))
+        ->capture_default_str();
     add(app.add_option("--job-timeout", job_.limit_s, "Seconds after which a run is ended (default 1800)"))
         ->check(CLI::PositiveNumber);
     add(app.add_option("--grace", job_.grace_s, "Seconds from SIGTERM to SIGKILL (default 30)"))
@@ -187,7 +192,10 @@ class Run : public Subcommand {
       for (const long long batch : parse_worker_list(batches_, "--batches")) run.request.batches.push_back(batch);
     measure::RecordingOptions bounds;
     bounds.steps = request_.steps;
-    measure::checked_bounds(bounds);
+    check_word("--tracer", tracer_, {"torch", "own"});
+    run.window = window_of(measure::checked_bounds(bounds));
+    if (!run.window && tracer_ == "torch") refuse_window(request_.steps, "--tracer torch");
+    if (tracer_ == "own") run.window.reset();
     run.database = out_;
     run.overwrite = overwrite_;
     run.resume = resume_;
@@ -222,7 +230,7 @@ class Run : public Subcommand {
   std::vector<std::string> overrides_;
   bool overwrite_ = false, resume_ = false, dry_run_ = false, no_raw_ = false;
   std::vector<std::string> command_;
-  std::string batches_;
+  std::string batches_, tracer_ = "torch";
   job::JobRequest request_;
   RunJob job_;
   std::vector<const CLI::Option*> command_options_;

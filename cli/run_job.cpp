@@ -15,6 +15,7 @@
 #include "cli/import_traces.hpp"
 #include "runner/job/job_sweep.hpp"
 #include "runner/job/trace_source.hpp"
+#include "runner/measure/installation.hpp"
 #include "runner/measure/sweep.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
@@ -78,6 +79,8 @@ ExitCode run_job(const RunJob& run, Context& context) {
     return ExitCode::done;
   }
   const fs::path file = run.database.empty() ? database_of(run.request.command) : run.database;
+  const job::TraceSource source =
+      run.window ? job::injected_traces(measure::find_python_module(), *run.window) : job::own_traces();
   Begun begun = begin(run, file, context);
   store::Database& database = begun.target.database;
   job::JobSweepOptions options;
@@ -90,7 +93,7 @@ ExitCode run_job(const RunJob& run, Context& context) {
   options.cores = measure::available_cores();
   options.quiet = context.quiet;
   const job::JobSweepResult result =
-      job::sweep_jobs(database, run.request, plan, job::own_traces(), begun.measured, options, context.messages);
+      job::sweep_jobs(database, run.request, plan, source, begun.measured, options, context.messages);
   database.finish_load();
   if (result.measured > 0) {
     fit_imported("run", database, context);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/job/job_plan.hpp"
+#include "runner/python_tracer/python_tracer.hpp"
 
 namespace ddpprof::cli {
 
@@ -17,6 +19,7 @@ struct RunJob {
   bool overwrite = false, resume = false, dry_run = false;
   bool keep_traces = false, keep_raw = true;
   std::int64_t limit_s = 1800, grace_s = 30;
+  std::optional<python_tracer::StepWindow> window;  // of ddpprof's Python module; none: the job writes its traces
   report::Format format{};
 };
 

@@ -72,6 +72,8 @@ class Run {
         folder_(options.folder / run.name()),
         traces_(folder_ / "traces") {}
 
+  std::int64_t traced_batch() const { return traced_batch_; }  // after measure(); 0: unknown
+
   // Returns why the run was not measured; empty if it was. Sets `shown` to the result in words.
   std::string measure(std::string& shown, bool& interrupted) {
     prepare();
@@ -154,8 +156,8 @@ class Run {
     const std::string why = why_not_this_run(result);
     if (why.empty()) {
       shown = fmt::format("{} steps of {} rank{}", result.steps, result.ranks, result.ranks == 1 ? "" : "s");
-      const std::int64_t batch = result.jobs.front().batch_per_worker;
-      if (batch > 0) shown += fmt::format(", batch {} per worker", batch);
+      traced_batch_ = result.jobs.front().batch_per_worker;
+      if (traced_batch_ > 0) shown += fmt::format(", batch {} per worker", traced_batch_);
       return "";
     }
     for (const import::ImportedJob& job : result.jobs) store::remove_measurement(database_, job.measurement_id);
@@ -184,6 +186,7 @@ class Run {
   const TraceSource& source_;
   const JobSweepOptions& options_;
   fs::path folder_, traces_;
+  std::int64_t traced_batch_ = 0;
 };
 
 }  // namespace
@@ -231,6 +234,7 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
   const measure::InterruptionGuard guard;
   JobSweepResult result;
   std::size_t number = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> asked_batches;  // by N and traced batch
   for (const JobRun& run : plan) {
     ++number;
     if (measured.contains(run.name())) {
@@ -246,8 +250,17 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
                               fmt::join(command_of(request, run), " "))
                << std::flush;
     std::string shown;
-    const std::string why = Run(database, request, run, source, options).measure(shown, result.interrupted);
+    Run measurement(database, request, run, source, options);
+    const std::string why = measurement.measure(shown, result.interrupted);
     if (result.interrupted) break;
+    if (const std::int64_t batch = measurement.traced_batch(); batch > 0 && run.batch) {
+      const auto [other, fresh] = asked_batches.try_emplace({run.workers, batch}, *run.batch);
+      if (other->second != *run.batch)
+        shown += fmt::format(
+            "; warning: --batches {} gave the same batch: the command must use {{batch}} or the variable "
+            "DDPPROF_BATCH",
+            other->second);
+    }
     if (why.empty()) {
       ++result.measured;
       if (!options.quiet) messages << fmt::format("ddpprof run: {}: {}\n", run.name(), shown) << std::flush;

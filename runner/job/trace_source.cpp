@@ -63,4 +63,33 @@ TraceSource own_traces() {
   return source;
 }
 
+TraceSource injected_traces(const fs::path& module_folder, const python_tracer::StepWindow& window) {
+  const auto python_folder = [](const fs::path& folder) { return folder / "python"; };
+  const auto own_folder = [](const fs::path& folder) { return folder / "own"; };
+  const TraceSource own = own_traces();
+  TraceSource source;
+  source.environment = [=](const fs::path& folder) {
+    fs::create_directories(python_folder(folder));
+    fs::create_directories(own_folder(folder));
+    std::map<std::string, std::string> variables =
+        python_tracer::environment({module_folder, python_folder(folder), window, python_tracer::Mode::always});
+    variables.merge(own.environment(own_folder(folder)));
+    return variables;
+  };
+  source.complete = [=](const fs::path& folder, std::int64_t ranks) {
+    return static_cast<std::int64_t>(python_tracer::collect(python_folder(folder)).files.size()) >= ranks ||
+           own.complete(own_folder(folder), ranks);
+  };
+  source.collect = [=](const fs::path& folder, std::vector<std::string>& notes) {
+    std::vector<std::string> ignored;
+    std::vector<fs::path> files = own.collect(own_folder(folder), ignored);
+    if (!files.empty()) return files;
+    python_tracer::Traces traces = python_tracer::collect(python_folder(folder));
+    notes.insert(notes.end(), traces.notes.begin(), traces.notes.end());
+    if (!traces.nothing.empty()) notes.push_back(traces.nothing);
+    return std::move(traces.files);
+  };
+  return source;
+}
+
 }  // namespace ddpprof::job

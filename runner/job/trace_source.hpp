@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "runner/python_tracer/python_tracer.hpp"
+
 namespace ddpprof::job {
 
 struct TraceSource {
@@ -24,5 +26,9 @@ struct TraceSource {
 // The job writes the traces itself, one file per rank, to the folder that its variable DDPPROF_TRACE_DIR names. A file
 // counts as complete when it has not changed for three seconds.
 TraceSource own_traces();
+
+// ddpprof's Python module traces the steps of `window` in every Python process of the job that trains. If the job also
+// writes traces itself, as for own_traces(), these are used. `module_folder` is measure::find_python_module().
+TraceSource injected_traces(const std::filesystem::path& module_folder, const python_tracer::StepWindow& window);
 
 }  // namespace ddpprof::job

@@ -36,7 +36,7 @@ class Sweep(unittest.TestCase):
         self.database = self.folder / "job.db"
 
     def command(self, *options, job_options=()):
-        return [PROGRAM, "run", "--out", str(self.database), *map(str, options), "--", sys.executable, "-B", "-m",
+        return [PROGRAM, "run", "--tracer", "own", "--out", str(self.database), *map(str, options), "--", sys.executable, "-B", "-m",
                 "torch.distributed.run", "--standalone", "--nproc-per-node", "{workers}", str(HERE / "traced_ddp.py"),
                 "--batch-size", "{batch}", "--steps", str(STEPS), "--facts", str(self.facts_folder), *map(str, job_options)]
 
@@ -88,6 +88,28 @@ class Sweep(unittest.TestCase):
         self.assertIn("8 runs are measured and kept", again.stderr)
         self.assertEqual(len(self.facts(1, 32)), 2, "nothing ran again")
 
+    def test_an_unmodified_job(self):
+        """ddpprof's module traces it, and the job that would train for ever is ended."""
+        command = self.command("--workers", "1,2", "--batches", "32,128", "--steps", "4-23",
+                               job_options=("--no-trace", "--endless", "--steps", "30"))
+        command[command.index("own")] = "torch"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=500, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
+        self.assertEqual([one[:2] for one in self.measured()], [(1, 32), (1, 128), (2, 32), (2, 128)])
+        for workers, batch in ((1, 32), (1, 128), (2, 32), (2, 128)):
+            facts = self.facts(workers, batch)
+            stored = rows(self.database, "SELECT parameter_bytes, status, id FROM measurement WHERE "
+                                         f"world_size = {workers} AND batch_per_worker = {batch}")
+            self.assertEqual(stored[0][:2], (facts[0]["parameter_bytes"], "ok"))
+            # Steps 4 to 12 were timed without the profiler; facts begin at step 3.
+            own = statistics.median(t for fact in facts for t in fact["step_s"][1:10])
+            untraced = statistics.median(one[0] * 1e-9 for one in rows(
+                self.database, "SELECT duration_ns FROM step st JOIN shard s ON s.id = st.shard_id WHERE "
+                               f"s.measurement_id = {stored[0][2]} AND kind = 'untraced'"))
+            self.assertLess(abs(untraced / own - 1), 0.25, (workers, batch))
+        self.assertEqual([one[0] for one in rows(self.database, "SELECT DISTINCT world_size FROM prediction ORDER BY 1")],
+                         [1, 2, 4, 8, 16, 32, 64])
+
     def test_a_job_that_does_not_end_is_ended(self):
         begin = time.monotonic()
         done = self.run_sweep("--workers", 2, "--batches", 32, "--grace", 5, "--keep-traces",
@@ -133,13 +155,17 @@ class Sweep(unittest.TestCase):
 
     def test_what_a_command_must_do(self):
         def command(*words):
-            return subprocess.run([PROGRAM, "run", "--out", str(self.database), "--overwrite", *map(str, words)],
+            return subprocess.run([PROGRAM, "run", "--tracer", "own", "--out", str(self.database), "--overwrite",
+                                   *map(str, words)],
                                   capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
         job = [sys.executable, "-B", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1",
                HERE / "traced_ddp.py", "--batch-size", "32", "--steps", "5"]
         fixed = command("--workers", "2", "--job-timeout", "60", "--", *job)
         self.assertEqual(fixed.returncode, 4)
         self.assertIn("with 1 of 2 traces", fixed.stderr)
+        same = command("--workers", "1", "--batches", "32,64", "--", *job)
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertIn("--batches 32 gave the same batch", same.stderr)
         none = command("--workers", "1", "--", "sh", "-c", "echo no trace")
         self.assertEqual(none.returncode, 4)
         self.assertIn("wrote no trace to the folder that its variable DDPPROF_TRACE_DIR names", none.stderr)
@@ -156,7 +182,7 @@ class Sweep(unittest.TestCase):
         for words, why in ((("--", "x"), "--workers is missing"), (("--workers", "1", "--", "x", "{batch}"), "--batches"),
                            (("--workers", "1", "--set", "a=1", "--", "x"), "--set is for a scenario"),
                            (("--workers", "1", "--steps", "x", "--", "x"), "--steps"),
-                           (("scenario.yaml", "--repeats", "2"), "--repeats is for a command"),
+                           (("scenario.yaml", "--repeats", "2"), "is for a command"),
                            ((), "nothing to measure")):
             refused = command(*words)
             self.assertEqual(refused.returncode, 2, refused.stderr)

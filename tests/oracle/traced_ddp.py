@@ -1,7 +1,7 @@
 """A user's training with Python's DDP, which traces itself with torch.profiler if DDPPROF_TRACE_DIR is set.
 
     torchrun --nproc-per-node N traced_ddp.py --batch-size B [--steps S] [--width W] [--endless] [--ignore-sigterm]
-             [--fail-at N] [--facts FOLDER]
+             [--fail-at N] [--no-trace] [--facts FOLDER]
 
 Writes one line of facts for each rank to FOLDER: what the job did, by its own clock.
 """
@@ -30,6 +30,7 @@ def main():
     options.add_argument("--endless", action="store_true", help="train on after the trace")
     options.add_argument("--ignore-sigterm", action="store_true")
     options.add_argument("--fail-at", type=int, help="exit with code 7 if this is the number of ranks")
+    options.add_argument("--no-trace", action="store_true", help="ignore DDPPROF_TRACE_DIR")
     options.add_argument("--facts", type=pathlib.Path)
     asked = options.parse_args()
     rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -45,7 +46,7 @@ def main():
         torch.nn.Linear(asked.width, 10)), bucket_cap_mb=1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     inputs, targets = torch.randn(asked.batch_size, 256), torch.randint(0, 10, (asked.batch_size,))
-    traces = os.environ.get("DDPPROF_TRACE_DIR")
+    traces = None if asked.no_trace else os.environ.get("DDPPROF_TRACE_DIR")
     times = []
 
     def train_step():

@@ -14,7 +14,7 @@
 #include "analysis/import/load/job_writer.hpp"
 #include "analysis/import/load/jobs.hpp"
 #include "analysis/import/load/measurement.hpp"
-#include "analysis/import/load/read_files.hpp"
+#include "analysis/import/load/reading/read_files.hpp"
 #include "analysis/import/load/shared_facts.hpp"
 #include "analysis/import/recorded/processes.hpp"
 

@@ -11,7 +11,7 @@
 #include "analysis/import/load/clocks.hpp"
 #include "analysis/import/load/measurement.hpp"
 #include "analysis/import/load/profiler_cost_note.hpp"
-#include "analysis/import/load/read_files.hpp"
+#include "analysis/import/load/reading/read_files.hpp"
 #include "analysis/import/load/unlike.hpp"
 #include "analysis/import/load/warmup.hpp"
 #include "analysis/ingest/matching.hpp"

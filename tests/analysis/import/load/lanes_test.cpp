@@ -1,5 +1,5 @@
 // Work shared by as many threads as the machine starts.
-#include "analysis/import/load/lanes.hpp"
+#include "analysis/import/load/reading/lanes.hpp"
 
 #include <gtest/gtest.h>
 

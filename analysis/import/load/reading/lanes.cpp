@@ -1,4 +1,4 @@
-#include "analysis/import/load/lanes.hpp"
+#include "analysis/import/load/reading/lanes.hpp"
 
 #include <algorithm>
 #include <system_error>

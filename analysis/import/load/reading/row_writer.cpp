@@ -1,4 +1,4 @@
-#include "analysis/import/load/row_writer.hpp"
+#include "analysis/import/load/reading/row_writer.hpp"
 
 #include <optional>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "analysis/import/load/read_files.hpp"
+#include "analysis/import/load/reading/read_files.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,8 +12,8 @@
 
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/cycles.hpp"
-#include "analysis/import/load/lanes.hpp"
-#include "analysis/import/load/row_writer.hpp"
+#include "analysis/import/load/reading/lanes.hpp"
+#include "analysis/import/load/reading/row_writer.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 
 namespace ddpprof::import {
