@@ -78,8 +78,9 @@ class PredictSubcommand final : public Subcommand {
         ->type_name("WHAT");
     app.add_option("--what-if", what_if_,
                    "Predict also with a change (repeatable): bucket_cap_mb=50, compression=fp16,\n"
-                   "precision=bf16, accumulation=4, batch_per_worker=128, compute=2x, bandwidth=2x or 25Gbit/s,\n"
-                   "latency=0.5x or 20us, overlap=off, strategy=zero1|zero2|zero3|ps|async-ps, servers=4")
+                   "precision=bf16, accumulation=4, batch_per_worker=128, compute=2x, host=2x, bandwidth=2x or\n"
+                   "25Gbit/s, latency=0.5x or 20us, overlap=off, strategy=zero1|zero2|zero3|ps|async-ps,\n"
+                   "servers=4")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_option(

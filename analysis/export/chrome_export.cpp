@@ -50,6 +50,7 @@ void write_step(ChromeWriter& writer, const ShardClock& shard, const store::Step
   const std::array numbers = {row.loss, row.learning_rate, row.local_gradient_sqr, row.gradient_sqr};
   for (std::size_t i = 0; i < numbers.size(); ++i)
     if (numbers[i]) arguments[step_numbers[i]] = cell(*numbers[i]);
+  if (row.device_idle_ns) arguments["device_idle_ns"] = *row.device_idle_ns;
   arguments["id"] = row.id.value_or(0);
   Json own;
   if (!is_text(row.kind)) own["kind"] = cell(row.kind);

@@ -87,10 +87,20 @@ IntervalSet host_compute(const StepFacts& step) {
   return unite(busy, unite(std::move(replicas)));
 }
 
+IntervalSet input_waits(const StepFacts& step) {
+  std::vector<Interval> waits;
+  for (const PhaseFact& phase : step.phases)
+    if (phase.name == PhaseName::data_wait || phase.name == PhaseName::host_to_device) waits.push_back(phase.time);
+  return unite(std::move(waits));
+}
+
 Activity::Activity(const ShardTrace& trace)
     : has_kernels_(!trace.compute_kernels.empty() || !trace.nccl_kernels.empty()),
+      // NCCL's plugin reports NCCL's kernels without CUPTI, and then other kernels are not recorded.
+      has_compute_kernels_(!trace.compute_kernels.empty()),
       compute_kernels_(unite(trace.compute_kernels)),
       waits_(unite(trace.waits)),
+      device_copies_(unite(trace.device_copies)),
       peer_copies_(unite(trace.peer_copies)) {
   std::vector<Interval> nccl;
   for (const NcclKernelFact& kernel : trace.nccl_kernels) nccl.push_back(kernel.time);
@@ -114,6 +124,13 @@ IntervalSet Activity::communication(const StepFacts& step) const {
   const IntervalSet copies = host_copies(step).empty() ? IntervalSet{} : clip(peer_copies_, step.time);
   // With Gloo on a GPU the host times collectives. NCCL's collectives are kernels. A step may have both.
   return unite(unite(in_flight, clip(nccl_kernels_, step.time)), copies);
+}
+
+std::optional<std::int64_t> Activity::device_idle_ns(const StepFacts& step, const IntervalSet& compute,
+                                                     const IntervalSet& communication) const {
+  if (!has_compute_kernels_) return std::nullopt;
+  const IntervalSet busy = unite(unite(compute, communication), clip(device_copies_, step.time));
+  return step.time.end_ns - step.time.start_ns - total_ns(unite(busy, clip(input_waits(step), step.time)));
 }
 
 }  // namespace ddpprof::ingest

@@ -31,16 +31,23 @@ IntervalSet host_compute(const StepFacts&);
 // Returns DataParallel's copies.
 IntervalSet host_copies(const StepFacts&);
 
-// The unions of the shard's collectives, kernels and peer copies.
+// Returns the waits for data and the host's copies to the device.
+IntervalSet input_waits(const StepFacts&);
+
+// The unions of the shard's collectives, kernels and copies.
 class Activity {
  public:
   explicit Activity(const ShardTrace&);
   IntervalSet compute(const StepFacts&) const;
   IntervalSet communication(const StepFacts&) const;
+  // Returns the time in which the device waits for the host's launches: it runs no kernel, copy or collective, and the
+  // step does not wait for input. nullopt without kernels, as on a CPU. Several devices wait if all of them do.
+  std::optional<std::int64_t> device_idle_ns(const StepFacts&, const IntervalSet& compute,
+                                             const IntervalSet& communication) const;
 
  private:
-  bool has_kernels_;
-  IntervalSet host_timed_, compute_kernels_, nccl_kernels_, waits_, peer_copies_;
+  bool has_kernels_, has_compute_kernels_;
+  IntervalSet host_timed_, compute_kernels_, nccl_kernels_, waits_, device_copies_, peer_copies_;
 };
 
 }  // namespace ddpprof::ingest

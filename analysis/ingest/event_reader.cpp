@@ -346,6 +346,7 @@ void EventReader::on_copy(const trace::CopyRecord& record) {
   trace_.gpu.add(record.header.time_ns);
   trace_.gpu.add(record.end_ns);
   constexpr std::uint32_t peer_to_peer = 10;  // CUPTI_ACTIVITY_MEMCPY_KIND_PTOP
+  trace_.device_copies.push_back({record.header.time_ns, record.end_ns});
   if (record.kind == peer_to_peer) trace_.peer_copies.push_back({record.header.time_ns, record.end_ns});
   if (sink_) sink_->copy(record);
 }

@@ -79,6 +79,8 @@ struct RecordedDiagnostic {
 // Totals of one step's activities, for shards with too many activities to store.
 struct StepTotals {
   std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0;
+  // Waiting for the host's launches: without any activity, and not waiting for data. Not set without a compute kernel.
+  std::optional<std::int64_t> device_idle_ns = std::nullopt;
 };
 
 struct ShardTrace {
@@ -95,7 +97,8 @@ struct ShardTrace {
   std::vector<NumberFact> numbers;          // by time
   std::vector<CollectiveFact> collectives;  // by (communicator, sequence)
   std::vector<store::ClockExchange> exchanges;
-  std::vector<Interval> compute_kernels, peer_copies;
+  std::vector<Interval> compute_kernels;
+  std::vector<Interval> device_copies, peer_copies;  // copies and sets of any kind; of these, those between devices
   std::vector<Interval> waits;  // of imports without devices: all threads of the rank wait for a collective
   std::vector<NcclKernelFact> nccl_kernels;
   std::vector<NcclOperationFact> nccl_operations;  // by time

@@ -90,6 +90,7 @@ void use(const StepTotals& totals, store::StepRow& row) {
   row.communication_ns = totals.communication_ns;
   row.overlapped_ns = totals.overlapped_ns;
   row.exposed_ns = totals.communication_ns - totals.overlapped_ns;
+  row.device_idle_ns = totals.device_idle_ns;
 }
 
 StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const Activity& activity,
@@ -115,6 +116,7 @@ StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const A
   row.communication_ns = total_ns(communication);
   row.overlapped_ns = total_ns(intersect(communication, compute));
   row.exposed_ns = row.communication_ns - row.overlapped_ns;
+  row.device_idle_ns = activity.device_idle_ns(facts, compute, communication);
   return summary;
 }
 

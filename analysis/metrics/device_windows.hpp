@@ -14,6 +14,7 @@ struct DeviceWindow {
   std::string model, name;
   std::int64_t measurement = 0, rank = 0, shard = 0;
   bool raw_kept = false;
+  bool communication_known = true;  // false: the times of collectives were not recorded
   std::int64_t start_ns = 0, span_ns = 0, compute_ns = 0, communication_ns = 0, memory_ns = 0, overlapped_ns = 0,
                busy_ns = 0, collective_kernels = 0;
 };

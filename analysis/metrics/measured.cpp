@@ -25,7 +25,7 @@ constexpr const char* steps_query =
     // In an import the existing ranks represent all ranks.
     "WHEN m.kind = 'import' THEN (SELECT COUNT(DISTINCT i.rank) FROM shard i WHERE i.measurement_id = m.id) "
     "ELSE m.world_size END, "
-    "COUNT(st.loss) "
+    "COUNT(st.loss), COALESCE(SUM(st.device_idle_ns), 0), COUNT(st.device_idle_ns) "
     "FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
     "WHERE m.kind IN ('train', 'import') GROUP BY sh.measurement_id, st.step, st.kind "
     "ORDER BY sh.measurement_id, st.step, st.kind";
@@ -50,6 +50,8 @@ RunStep read_step(SQLite::Statement& row) {
   // AVG ignores ranks without a loss (a loss that is not a number is stored as NULL), so it must not be used then.
   step.has_loss = row.getColumn(24).getInt64() == row.getColumn(4).getInt64();
   if (step.has_loss) step.loss = row.getColumn(20).getDouble();
+  step.host_s = units::ns_to_s(row.getColumn(25).getDouble() / ranks);
+  step.host_known = row.getColumn(26).getInt64() == row.getColumn(4).getInt64();
   step.slowest_s = units::ns_to_s(row.getColumn(21).getDouble());
   return step;
 }

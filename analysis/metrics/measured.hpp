@@ -25,6 +25,8 @@ struct RunStep {
   double data_wait_s = 0, host_to_device_s = 0, buffers_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0,
          copy_s = 0;
   double compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
+  double host_s = 0;        // the device waits for the host's launches
+  bool host_known = false;  // every rank recorded it; never on a CPU
   double loss = 0;
   bool has_loss = false;  // every rank recorded its loss
 };
@@ -39,6 +41,7 @@ struct Configuration {
   std::vector<std::int64_t> failed;        // those of `measurements` whose status is failed
   bool communication_known = true;         // false: its times were not recorded, and exposed_s is not known
   std::vector<RunStep> measured, unwrapped, untraced, warmup;
+  bool host_known() const { return !measured.empty() && measured.front().host_known; }
   std::int64_t incomplete_steps = 0;  // measured steps that a rank did not record; they are left out
 
   // The steps whose durations are the step time: those timed without the profiler if there are any, otherwise

@@ -23,14 +23,19 @@ void read_head(SQLite::Database& db, RankTimes& times) {
       db,
       "SELECT m.strategy, m.world_size, m.repeat, (SELECT COUNT(*) FROM measurement o WHERE o.kind = m.kind AND "
       "o.strategy = m.strategy AND o.world_size = m.world_size AND o.model = m.model AND "
-      "o.batch_per_worker = m.batch_per_worker AND o.accumulation = m.accumulation) FROM measurement m WHERE m.id = ?");
+      "o.batch_per_worker = m.batch_per_worker AND o.accumulation = m.accumulation), EXISTS "
+      "(SELECT 1 FROM diagnostic d WHERE d.measurement_id = m.id AND d.code IN (?2, ?3)) "
+      "FROM measurement m WHERE m.id = ?1");
   query.bind(1, times.measurement);
+  query.bind(2, store::device_not_recorded);
+  query.bind(3, store::collective_kernels_unknown);
   if (!query.executeStep())
     throw std::invalid_argument("measurement " + std::to_string(times.measurement) + " is not in this file");
   times.strategy = query.getColumn(0).getString();
   times.workers = query.getColumn(1).getInt64();
   times.repeat = query.getColumn(2).getInt64();
   times.repeats = query.getColumn(3).getInt64();
+  times.communication_known = query.getColumn(4).getInt() == 0;
 }
 
 void read_steps(SQLite::Database& db, RankTimes& times) {
@@ -39,7 +44,7 @@ void read_steps(SQLite::Database& db, RankTimes& times) {
       "SELECT st.rank, st.step, st.kind, COALESCE(st.aligned_start_ns, st.start_ns + sh.clock_offset_ns), "
       "st.duration_ns, st.compute_ns, st.communication_ns, "
       "st.overlapped_ns, st.exposed_ns, st.skew_ns, st.data_wait_ns + st.host_to_device_ns, sh.host, "
-      "st.aligned_start_ns IS NOT NULL "
+      "st.aligned_start_ns IS NOT NULL, COALESCE(st.device_idle_ns, 0) "
       "FROM aligned_step st JOIN shard sh ON sh.id = st.shard_id WHERE st.measurement_id = ? ORDER BY st.step, "
       "st.rank");
   query.bind(1, times.measurement);
@@ -55,6 +60,7 @@ void read_steps(SQLite::Database& db, RankTimes& times) {
                           &step.skew_s, &step.input_s})
       *field = seconds(query, column++);
     times.hosts[step.rank] = query.getColumn(11).getString();
+    step.host_s = seconds(query, 13);
     step.aligned = query.getColumn(12).getInt() != 0;
     times.steps.push_back(std::move(step));
   }
@@ -108,6 +114,8 @@ const char* to_string(RankPart part) {
       return "exposed";
     case RankPart::waiting:
       return "waiting for ranks";
+    case RankPart::host:
+      return "waiting for launches";
     case RankPart::input:
       return "input";
     case RankPart::other:
@@ -119,8 +127,9 @@ const char* to_string(RankPart part) {
 std::array<double, rank_part_count> RankStep::parts() const {
   const double waiting = std::min(skew_s, exposed_s);
   const double rest = std::max(0.0, step_s - compute_s - exposed_s);
-  const double input = std::min(input_s, rest);
-  return {compute_s - overlapped_s, overlapped_s, exposed_s - waiting, waiting, input, rest - input};
+  const double host = std::min(host_s, rest);
+  const double input = std::min(input_s, rest - host);
+  return {compute_s - overlapped_s, overlapped_s, exposed_s - waiting, waiting, host, input, rest - host - input};
 }
 
 RankTimes read_ranks(SQLite::Database& db, std::int64_t measurement) {

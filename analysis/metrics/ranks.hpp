@@ -21,8 +21,8 @@ class Database;
 namespace ddpprof::metrics {
 
 // Parts whose sum is the step, in the order in which they are stacked. `compute` excludes overlapped communication.
-enum class RankPart { compute, overlapped, exposed, waiting, input, other };
-inline constexpr std::size_t rank_part_count = 6;
+enum class RankPart { compute, overlapped, exposed, waiting, host, input, other };
+inline constexpr std::size_t rank_part_count = 7;
 const char* to_string(RankPart);
 
 // One step of one rank. Times in seconds, as the database's step table defines them.
@@ -33,8 +33,9 @@ struct RankStep {
   bool aligned = true;                    // the clock's offset to rank 0's clock is known
   double step_s = 0, compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
   double input_s = 0;  // data wait and host to device
+  double host_s = 0;   // the device waits for the host's launches; 0 on a CPU
 
-  // compute + overlapped + exposed + waiting + input + other = step. Waiting for slower ranks is subtracted from exposed
+  // compute + overlapped + exposed + waiting + host + input + other = step. Waiting for slower ranks is subtracted from exposed
   // communication, as in predictions. Input is only its part outside compute and communication.
   std::array<double, rank_part_count> parts() const;
 };
@@ -49,6 +50,7 @@ struct Arrival {
 struct RankTimes {
   std::int64_t measurement = 0, workers = 1, repeat = 0, repeats = 1;
   std::string strategy;
+  bool communication_known = true;            // false: the times of collectives were not recorded
   std::map<std::int64_t, std::string> hosts;  // rank -> host; every rank that recorded a step
   std::vector<RankStep> steps;                // by step, then rank
   std::vector<Arrival> arrivals;              // by communicator and sequence

@@ -28,6 +28,8 @@ std::vector<TermGain> gains(const Predictor& predictor, std::int64_t workers, co
   } else {
     all.push_back({Term::compute, gain(whole_s, step_s({Term::compute}))});
   }
+  if (predictor.prepared().model.case_at(workers).profile->waits_for_host())
+    all.push_back({Term::host, gain(whole_s, step_s({Term::host}))});
   std::vector<Term> others = {Term::input};
   if (job.is_ddp() && workers > 1) others = {Term::bandwidth, Term::latency, Term::skew, Term::input};
   if (!job.is_ddp() && workers > 1) others = {Term::input, Term::copies};

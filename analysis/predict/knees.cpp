@@ -33,8 +33,9 @@ std::optional<std::vector<Knee>> knees(const Predictor& predictor, const WhatIf&
   const auto predicted_share = [&](std::int64_t workers) -> std::optional<double> {
     if (predictor.refusal(workers, change)) return std::nullopt;
     try {
-      const Terms terms = change.any() ? predictor.modelled(predictor.prepared().model.case_at(workers, change))
-                                       : predictor.central(workers);
+      const Terms terms = change.any()
+                              ? as_measured(predictor.modelled(predictor.prepared().model.case_at(workers, change)))
+                              : predictor.central(workers);
       if (!(terms.step_s() > 0.0)) return std::nullopt;
       return (terms.exposed_s + terms.skew_s) / terms.step_s();
     } catch (const std::invalid_argument&) {

@@ -33,12 +33,15 @@ class Thread {
       add("not modelled", SegmentKind::not_modelled, 0.0, missing_s);
       return "";
     }
-    if (sum_s > 0.0)
-      for (Piece& piece : pieces_) piece.shown_s *= step_s / sum_s;
+    if (sum_s > 0.0) drawn_ = step_s / sum_s;
+    for (Piece& piece : pieces_) piece.shown_s *= drawn_;
     return missing_s < -rounding * step_s
                ? "the medians of the parts add up to more than the step: all parts are shortened by one factor"
                : "";
   }
+
+  // Returns the factor by which fit_to() changed the pieces.
+  double drawn() const { return drawn_; }
 
   // Returns the shown time of a simulated time. At the boundary between two pieces it is the end of the first, before
   // the inserted wait for slower ranks.
@@ -88,14 +91,27 @@ class Thread {
     std::optional<std::int64_t> bytes;
   };
   std::vector<Piece> pieces_;
+  double drawn_ = 1.0;
 };
 
 double factor(double target_s, double raw_s) { return raw_s > 0.0 ? std::max(0.0, target_s) / raw_s : 0.0; }
 
-// A median of differences may be negative beside a sum of medians. Compute is then shortened by it.
-double compute_target_s(const Terms& terms) { return terms.compute_s + std::min(0.0, terms.other_s - terms.input_s); }
+double gaps_s(const Terms& terms) { return terms.other_s - terms.input_s + terms.host_gap_s; }
 
-double rest_s(const Terms& terms) { return std::max(0.0, terms.other_s - terms.input_s); }
+// Phases are drawn with the time between their kernels. A median of differences may be negative beside a sum of medians.
+// Compute is then shortened by it.
+double compute_target_s(const Terms& terms) {
+  return terms.compute_s + terms.host_inside_s() + std::min(0.0, gaps_s(terms));
+}
+
+double rest_s(const Terms& terms) { return std::max(0.0, gaps_s(terms)); }
+
+void set_host(StepLanes& out, const Terms& terms, double drawn) {
+  const Terms measured = as_measured(terms);
+  out.host_in_compute_s = measured.host_inside_s() * drawn;
+  out.exposed_in_compute_s = (measured.exposed_s - terms.exposed_s) * drawn;
+  out.host_in_other_s = terms.host_gap_s * drawn;
+}
 
 std::string forward_name(std::int64_t accumulation) {
   return accumulation > 1 ? "forward, after " + number(accumulation - 1) + " earlier micro-batches" : "forward";
@@ -180,6 +196,7 @@ StepLanes ddp_lanes(const SimulatedStep& simulated, StepLanes out) {
   thread.add("optimizer", SegmentKind::optimizer, work.optimizer_s, work.optimizer_s * compute);
   thread.add("other", SegmentKind::other, std::max(0.0, simulated.gap_s), rest_s(terms));
   out.note = thread.fit_to(out.step_s);
+  set_host(out, terms, thread.drawn());
   out.lanes.push_back(thread.lane("a median rank", out.step_s));
   add_buckets(out, simulated, thread, work.data_s + work.buffers_s + work.forward_s);
   return out;
@@ -252,6 +269,7 @@ StepLanes dp_lanes(const SimulatedStep& simulated, StepLanes out) {
   thread.add("optimizer", SegmentKind::optimizer, copying.optimizer_s, copying.optimizer_s * compute);
   thread.add("other", SegmentKind::other, gap_s, gap_s * rest);
   out.note = thread.fit_to(out.step_s);
+  set_host(out, terms, thread.drawn());
   out.lanes.push_back(thread.lane("device 0", out.step_s));
   add_replicas(out, simulated, thread);
   return out;

@@ -2,9 +2,9 @@
 // N.
 //
 // The simulated times are stretched to the prediction's terms as in calibration, compute by one factor and exposed
-// communication by another. The kinds of the first lane add up to the model's compute, exposed, skew and other terms,
-// and it ends at Predictor's step. The rest of that step is a segment "not modelled". At a measured N the step is the
-// measured one, and its parts are the model's.
+// communication by another. The kinds of the first lane add up to the model's compute, exposed, skew, host and other
+// terms, and it ends at Predictor's step. Phases include the time in which the device waits for launches. The rest of
+// that step is a segment "not modelled". At a measured N the step is the measured one, and its parts are the model's.
 #pragma once
 
 #include <cstdint>

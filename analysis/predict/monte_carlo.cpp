@@ -11,6 +11,7 @@ namespace ddpprof::fit {
 namespace {
 
 constexpr double straggler_spread = 0.3;  // of the logarithm: the noise itself is known to about a third
+constexpr double host_power_spread = 0.9;  // of the logarithm of p - 1: nine in ten of p between 1.6 and 12
 
 struct Draw {
   StepParameters parameters;
@@ -72,6 +73,13 @@ void draw_batch_laws(const BatchFit& batch, std::uint64_t seed, std::vector<Draw
   }
 }
 
+// Uses random numbers of its own, as the batch laws do.
+void draw_host_powers(std::uint64_t seed, std::vector<Draw>& all) {
+  stats::Random random(seed ^ 0xd1b54a32d192ed03U);
+  for (Draw& one : all)
+    one.parameters.host_power = 1.0 + (step::usual_host_power - 1.0) * std::exp(random.normal() * host_power_spread);
+}
+
 bool same_places(const Calibrations& a, const Calibrations& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Calibration& one, const Calibration& other) {
     return one.workers == other.workers && one.ranks_per_machine == other.ranks_per_machine;
@@ -108,6 +116,7 @@ std::vector<double> MonteCarlo::steps_s(const StepCase& at, double drift_sd, std
 MonteCarlo draw_samples(const StepModel& model) {
   std::vector<Draw> draws = draw_parameters(model.job());
   draw_batch_laws(model.job().compute().batch, model.job().options().seed, draws);
+  draw_host_powers(model.job().options().seed, draws);
   std::vector<Sample> samples;
   samples.reserve(draws.size());
   for (Draw& one : draws) {

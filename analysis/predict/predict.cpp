@@ -122,6 +122,11 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
       result.notes.push_back(uncertain_note(row));
     if (row.efficiency > 1.05 && workers > 1) result.notes.push_back(too_good_note(row));
   }
+  for (const Prediction& row : result.predictions)
+    if (row.strategy == strategy && row.bound == to_string(Term::host)) {
+      result.notes.push_back(host_bound_note(strategy, row.world_size, row.host_s / row.step_s));
+      break;  // the smallest N
+    }
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(not_predicted_note(job.models(), strategy, listed, reason));
   if (!linked.empty()) result.notes.insert(result.notes.begin(), links_note(job, linked));

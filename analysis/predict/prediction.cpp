@@ -29,6 +29,7 @@ Prediction predict(const Predictor& predictor, std::int64_t workers, const std::
   row.latency_s = terms.latency_s;
   row.bandwidth_s = terms.bandwidth_s;
   row.skew_s = terms.skew_s;
+  row.host_s = terms.host_s;
   row.other_s = terms.other_s;
   row.throughput = throughput(job, workers, row.step_s, {});
   // Weak scaling: the batch per worker is the same at every N.

@@ -135,6 +135,14 @@ Note communication_bound_note(const Knee& knee) {
                    "a larger batch per worker or gradient accumulation moves this point to a larger N");
 }
 
+Note host_bound_note(const std::string& strategy, std::int64_t workers, double share) {
+  return make_note("info", "host_bound",
+                   at_workers(strategy, workers) + ": host-bound: the device waits for the host's launches for " +
+                       percent(share) + " of the step",
+                   "usual remedies: " + std::string(host_remedies) + "; --what-if host=2x predicts the effect of "
+                   "launches that take half as long");
+}
+
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
                            double confidence) {
   const std::string at = "N = " + std::to_string(next.workers);

@@ -29,6 +29,8 @@ Note links_note(const MeasuredJob&, const std::string& listed);
 std::string batch_assumption(const MeasuredJob&, const WhatIf&);
 
 Note communication_bound_note(const Knee&);
+// `share`: of the step at this N, in which the device waits for launches.
+Note host_bound_note(const std::string& strategy, std::int64_t workers, double share);
 Note next_measurement_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers,
                            double confidence);
 Note next_batch_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence);

@@ -30,9 +30,10 @@ std::optional<Terms> recorded_terms(const StepProfile& profile, const Terms& mod
     terms.latency_s = terms.communication_s * latency_share;
     terms.bandwidth_s = terms.communication_s - terms.latency_s;
   }
+  terms.host_s = step_s * profile.shares.host;
   terms.input_s = step_s * profile.shares.input;
   // Not below 0: the shares add up to 1 but for rounding.
-  terms.other_s = std::max(0.0, step_s - terms.compute_s - terms.exposed_s - terms.skew_s);
+  terms.other_s = std::max(0.0, step_s - terms.compute_s - terms.exposed_s - terms.skew_s - terms.host_s);
   return terms;
 }
 
@@ -77,7 +78,7 @@ Terms Predictor::modelled(const StepCase& at, double drift) const {
 }
 
 Terms Predictor::central(std::int64_t workers) const {
-  const Terms terms = modelled(prepared_.model.case_at(workers));
+  const Terms terms = as_measured(modelled(prepared_.model.case_at(workers)));
   const StepProfile* measured = job().measured_on(job().machine_for(workers));
   return measured ? recorded_terms(*measured, terms).value_or(terms) : terms;
 }
@@ -96,7 +97,7 @@ StepEstimate Predictor::estimate(std::int64_t workers, const WhatIf& change) con
     out.terms = central(workers);
     range = prepared_.measured_intervals.at(workers);
   } else {
-    out.terms = modelled(at);
+    out.terms = as_measured(modelled(at));
     range = step_interval(*this, at, out.terms.step_s(), prepared_.samples.count_for(change),
                           change.any() ? 0.0 : least_s(prepared_, at.machine));
   }

@@ -31,18 +31,18 @@ SimulatedStep simulated_step(const Predictor& predictor, std::int64_t workers) {
     out.work = ddp_step(at, parameters, scaled);
     out.result = step::simulate(out.work);
     out.buckets = at.buckets;
-    out.gap_s = raw.other_s - raw.input_s;
+    out.gap_s = raw.other_s - raw.input_s + raw.host_gap_s;
     return out;
   }
   if (workers > 1 && !job.models().copies.usable) throw std::invalid_argument("copies: " + job.models().copies.status);
   out.copying = copies_step(at, parameters);
   out.copying.data_s = raw.input_s;
-  out.copying.forward_s = at.profile->forward_s * scaled * passes_factor(at, parameters);
-  out.copying.backward_s = at.profile->backward_s * scaled * passes_factor(at, parameters);
-  out.copying.optimizer_s = at.profile->optimizer_s;
+  out.copying.forward_s = at.profile->forward_s * scaled * passes_factor(at, parameters).whole;
+  out.copying.backward_s = at.profile->backward_s * scaled * passes_factor(at, parameters).whole;
+  out.copying.optimizer_s = at.profile->optimizer_s * optimizer_factor(at, parameters).whole;
   out.copies = step::simulate(out.copying);
   out.buffers_s = at.profile->buffers_s;
-  out.gap_s = raw.other_s - raw.input_s - out.buffers_s;
+  out.gap_s = raw.other_s - raw.input_s + raw.host_gap_s - out.buffers_s;
   return out;
 }
 

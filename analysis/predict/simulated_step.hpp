@@ -14,7 +14,7 @@ namespace ddpprof::fit {
 struct SimulatedStep {
   std::string strategy;
   std::int64_t workers = 1;
-  Terms terms;          // of the model, calibrated
+  Terms terms;          // of the model, calibrated; before as_measured()
   double step_s = 0.0;  // of Predictor::central
   double gap_s = 0.0;   // outside of every phase, as simulated; below 0 where medians of parts add up to more
   std::int64_t accumulation = 1;

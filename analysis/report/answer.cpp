@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/metrics/scaling.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/prediction.hpp"
 #include "analysis/report/answer.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
@@ -23,6 +24,17 @@ constexpr double wide_interval = 10.0;  // high / low above which a prediction i
 
 std::string time_text(double seconds) { return units::format_quantity(seconds, "s"); }
 
+// Returns the share of the step in which the device waits for the host's launches, if this is the largest term;
+// otherwise 0.
+double host_bound_share(const metrics::Configuration& c, double step_s) {
+  if (!c.host_known()) return 0.0;
+  const auto median = [&](double metrics::RunStep::*field) { return metrics::median_of(c.measured, field).mid; };
+  const double host_s = median(&metrics::RunStep::host_s), compute_s = median(&metrics::RunStep::compute_s),
+               exposed_s = median(&metrics::RunStep::exposed_s);
+  const double other_s = step_s - host_s - compute_s - exposed_s;
+  return host_s > std::max({compute_s, exposed_s, other_s}) ? host_s / step_s : 0.0;
+}
+
 std::string measured_sentence(const Source& source, const std::string& strategy) {
   const metrics::Configuration* largest = nullptr;
   for (const metrics::Configuration* c : scaling_configurations(source.configurations))
@@ -33,14 +45,22 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
   const std::string exposed = largest->communication_known
                                   ? fmt::format("{} of it exposed communication", units::percent(exposed_s / step_s, 3))
                                   : "its communication is unknown (see the diagnostics)";
+  const double host_share = host_bound_share(*largest, step_s);
+  const std::string host =
+      host_share > 0.0 ? fmt::format(" Host-bound: the device waits for the host's launches for {} of the step. Usual "
+                                     "remedies: {}.",
+                                     units::percent(host_share, 3), fit::host_remedies)
+                       : "";
   const metrics::Configuration* one = baseline(source.configurations, *largest);
   if (largest->world_size == 1 || !one) {
-    return fmt::format("Measured: a step of N = {} takes {}, {}.", largest->world_size, time_text(step_s), exposed);
+    return fmt::format("Measured: a step of N = {} takes {}, {}.{}", largest->world_size, time_text(step_s), exposed,
+                       host);
   }
   const double speedup = scaling::speedup(throughput(*largest), throughput(*one));
-  return fmt::format("Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {}.",
+  return fmt::format("Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {}.{}",
                      largest->world_size, units::format_significant(speedup, 3),
-                     units::percent(speedup / static_cast<double>(largest->world_size), 3), time_text(step_s), exposed);
+                     units::percent(speedup / static_cast<double>(largest->world_size), 3), time_text(step_s), exposed,
+                     host);
 }
 
 // Returns the prediction for the largest N beyond the measured ones whose interval is not too wide, otherwise for the
@@ -79,6 +99,9 @@ std::string predicted_sentence(const std::vector<store::PredictionRow>& rows) {
       fmt::format("Predicted: N = {} takes {} per step ({})", row->world_size, time_text(row->step_s), interval);
   if (row->efficiency > 0) text += fmt::format(", weak efficiency {}", units::percent(row->efficiency, 3));
   text += fmt::format("; the binding term is {}.", row->bound);
+  if (row->bound == fit::to_string(fit::Term::host))
+    text += fmt::format(" Host-bound: the device waits for the host's launches for {} of this step.",
+                        units::percent(row->host_s / row->step_s, 3));
   if (row != &rows.back()) text += fmt::format(" For larger N the interval is wider than {:.0f} ×.", wide_interval);
   return text;
 }

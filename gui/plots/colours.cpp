@@ -11,7 +11,7 @@ struct Pair {
   QRgb light, dark;
 };
 
-constexpr std::array<Pair, 14> pairs = {{
+constexpr std::array<Pair, 15> pairs = {{
     {0xff0072b2, 0xff56a3e0},  // compute: blue
     {0xff56b4e9, 0xff9ad6f7},  // overlapped: sky blue
     {0xffd55e00, 0xfff08a3c},  // exposed: vermilion
@@ -19,6 +19,7 @@ constexpr std::array<Pair, 14> pairs = {{
     {0xff009e73, 0xff3fc79c},  // input: bluish green
     {0xff8c8c8c, 0xffa0a0a0},  // other: grey
     {0xffe69f00, 0xfff5bf4f},  // copies: orange
+    {0xff7f4f24, 0xffc49a6c},  // host: brown
     {0xff1a1a1a, 0xfff0f0f0},  // measured
     {0xff0072b2, 0xff56a3e0},  // predicted
     {0xffd55e00, 0xfff08a3c},  // what_if

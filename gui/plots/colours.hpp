@@ -17,6 +17,7 @@ enum class Colour {
   input,       // waiting for data
   other,       // gaps
   copies,      // copies of DataParallel
+  host,        // the device waits for the host's launches
   measured,    // points
   predicted,   // the fitted curve and its band
   what_if,     // the changed prediction

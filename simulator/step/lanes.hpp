@@ -53,6 +53,10 @@ struct StepLanes {
   std::int64_t rank = 0, step = 0;  // of a measured one
   double step_s = 0.0;
   std::vector<Lane> lanes;
+  // Simulated steps: parts of the first lane's segments that are not drawn on their own.
+  double host_in_compute_s = 0.0;     // the device waits for the host's launches between the kernels of a phase
+  double exposed_in_compute_s = 0.0;  // communication at the same time as such a wait
+  double host_in_other_s = 0.0;       // the device waits for the host's launches outside of every phase
   std::string note;  // a remark for the reader, or empty
 };
 

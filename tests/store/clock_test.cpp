@@ -99,7 +99,7 @@ TEST(Clock, ViewsAgree) {
       "batch_per_worker,accumulation,precision,threads_per_rank,cores,oversubscription,nodes,versions,options,"
       "started_utc_ns,wall_ns,status,message) VALUES(1,'','',1,0,'','','',0,0,0,1,'',1,1,0,1,'','',0,0,'','');"
       "INSERT INTO shard VALUES(1,1,0,'','',1,'',1,'exchange',5000000000,-12345.5,7000,1,2,0);"
-      "INSERT INTO step VALUES(1,1,0,'measured',1,90000000123,1,0,0,0,0,0,0,0,0,0,0,0,0,NULL,NULL,NULL,NULL)");
+      "INSERT INTO step VALUES(1,1,0,'measured',1,90000000123,1,0,0,0,0,0,0,0,0,0,0,0,0,NULL,NULL,NULL,NULL,NULL)");
   const ClockAlignment alignment{ClockReference::exchange, 5 * second_ns, -12345.5, 7000, 1, 2};
   EXPECT_EQ(database.sql().execAndGet("SELECT aligned_start_ns FROM aligned_step").getInt64(),
             to_reference_ns(alignment, 90'000'000'123));

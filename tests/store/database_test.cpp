@@ -211,7 +211,8 @@ TEST(Database, AVersionOneFileBecomesTheCurrentVersion) {
         "ALTER TABLE collective DROP COLUMN datatype; ALTER TABLE collective DROP COLUMN algorithm;"
         "ALTER TABLE collective DROP COLUMN protocol; ALTER TABLE collective DROP COLUMN channels;"
         "ALTER TABLE step DROP COLUMN learning_rate; ALTER TABLE step DROP COLUMN local_gradient_sqr;"
-        "ALTER TABLE step DROP COLUMN gradient_sqr;"
+        "ALTER TABLE step DROP COLUMN gradient_sqr; ALTER TABLE step DROP COLUMN device_idle_ns;"
+        "ALTER TABLE prediction DROP COLUMN host_s;"
         "PRAGMA user_version = 1");
   }
   Database migrated = Database::open_read(folder / "old.db");

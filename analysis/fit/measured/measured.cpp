@@ -242,6 +242,11 @@ Measured load(store::Database& database) {
       measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
+    if (info.kind == "import" && machine.device == "cuda" &&
+        std::ranges::any_of(steps, [](const StepInfo& step) { return step.compute_ns > 0 && !step.device_idle_ns; }))
+      measured.warnings.push_back(name_of(info) +
+                                  " was imported by a version that did not store how long the device waited for the "
+                                  "host's launches: this time counts as compute; import the traces again");
     std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
     if (const UnseenWaits waits = find_unseen_waits(info, steps, collectives); !waits.warning.empty())
       measured.warnings.push_back(waits.warning);

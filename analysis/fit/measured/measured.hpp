@@ -50,7 +50,8 @@ struct StepShares {
   double compute = 0.0;
   double exposed = 0.0;  // communication that no compute hides, without waiting; dp: the copies
   double skew = 0.0;     // waiting for slower ranks
-  double other = 0.0;    // input, buffers, gaps
+  double host = 0.0;     // the device waits for the host's launches
+  double other = 0.0;    // input, buffers, copies, gaps
   double input = 0.0;    // of other
 };
 
@@ -70,6 +71,8 @@ struct StepProfile {
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
   double optimizer_s = 0.0;
   double gap_s = 0.0;                    // outside of every phase
+  double idle_share = 0.0;               // of compute_s() in which the device runs no kernel; 0 on a CPU
+  double idle_gap_s = 0.0;               // of gap_s, in which the device waits for the host's launches
   double step_noise = 0.0;               // relative standard error of step_s' median
   double compute_noise = 0.0;            // relative standard error of the compute time
   double step_jitter = 0.0;              // spread of one rank's compute from step to step, relative
@@ -88,6 +91,7 @@ struct StepProfile {
   bool compressed = false;
 
   double compute_s() const { return forward_s + backward_s + optimizer_s; }
+  bool waits_for_host() const { return idle_share > 0.0 || idle_gap_s > 0.0; }
 };
 
 // One DataParallel copy phase at one N.

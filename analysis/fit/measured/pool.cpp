@@ -14,6 +14,7 @@ namespace {
 // The parts of one rank's step, in seconds.
 struct Parts {
   double data, buffers, forward, backward, tail, optimizer;
+  double compute() const { return forward + backward + optimizer; }
 };
 
 Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_collective_end_ns) {
@@ -36,9 +37,11 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
     return parts;
   }
   if (!step.backward_start_ns) {
-    // Without phases, backward's compute is the compute time without forward and optimizer.
+    // Without phases, backward's compute is the compute time without forward and optimizer. On a device, all three
+    // include the time between kernels.
     parts.forward = seconds(step.forward_ns);
-    const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
+    const double left = step.device_idle_ns ? seconds(step.backward_ns - step.exposed_ns)
+                                            : seconds(step.compute_ns) - parts.forward - parts.optimizer;
     parts.backward = std::clamp(left > 0.0 ? left : seconds(step.backward_ns), 0.0, seconds(step.backward_ns));
     return parts;
   }
@@ -47,7 +50,8 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   std::int64_t computed_ns = step.last_ready_ns.value_or(end_ns);
   if (!step.last_ready_ns && last_collective_end_ns) {
     // With communication but without gradient times, backward's compute is the phase without the exposed part.
-    const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
+    const double left = step.device_idle_ns ? seconds(step.last_backward_ns - step.exposed_ns)
+                                            : seconds(step.compute_ns) - parts.forward - parts.optimizer;
     computed_ns = *step.backward_start_ns + static_cast<std::int64_t>(std::max(0.0, left) * 1e9);
   }
   computed_ns = std::clamp(computed_ns, *step.backward_start_ns, end_ns);
@@ -55,6 +59,27 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   const std::int64_t last_ns = std::max(computed_ns, last_collective_end_ns.value_or(computed_ns));
   parts.tail = std::max(0.0, seconds(end_ns - last_ns));
   return parts;
+}
+
+// The part of forward, backward and optimizer in which the device runs no kernel, as a share of them, and the part of
+// the time outside of them in which the device waits for launches.
+struct Idle {
+  double share = 0.0, gap_s = 0.0;
+};
+
+Idle idle_of(const StepInfo& step, const Parts& parts, double gap_s, bool ddp) {
+  const double compute_s = parts.compute();
+  if (!step.device_idle_ns || !(compute_s > 0.0)) return {};
+  const double idle_s = seconds(*step.device_idle_ns);
+  // Communication between the kernels of backward is exposed, and the device is not idle. After backward it is the
+  // phase's tail.
+  const double after_s = ddp ? seconds(step.last_backward_ns) - parts.backward - parts.tail : 0.0;
+  const double between_s = ddp ? std::max(0.0, seconds(step.exposed_ns) - std::max(0.0, after_s)) : 0.0;
+  const double without_kernel_s = std::max(0.0, compute_s - seconds(step.compute_ns));
+  const double inside_s = std::clamp(without_kernel_s - between_s, 0.0, idle_s);
+  constexpr double most = 0.999;  // a phase has kernels
+  return {std::min(most, std::min(without_kernel_s, inside_s + between_s) / compute_s),
+          std::clamp(idle_s - inside_s, 0.0, std::max(0.0, gap_s))};
 }
 
 }  // namespace
@@ -98,7 +123,10 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     pool.optimizer.push_back(parts.optimizer);
     const double rest = ddp ? seconds(step.last_backward_ns) : parts.backward + seconds(step.copy_ns);
     pool.gap.push_back(seconds(step.duration_ns) - parts.data - parts.buffers - parts.forward - rest - parts.optimizer);
-    const double compute = parts.forward + parts.backward + parts.optimizer;
+    const Idle idle = idle_of(step, parts, pool.gap.back(), ddp);
+    pool.idle_share.push_back(idle.share);
+    pool.idle_gap.push_back(idle.gap_s);
+    const double compute = parts.compute();
     pool.compute_repeats.back().push_back(compute);
     pool.communication.push_back(seconds(ddp ? step.communication_ns : step.copy_ns));
     pool.exposed.push_back(seconds(ddp ? step.exposed_ns : step.copy_ns));
@@ -156,6 +184,8 @@ StepProfile condense(Pool& pool) {
   profile.tail_s = median_or(pool.tail, 0.0);
   profile.optimizer_s = median_or(pool.optimizer, 0.0);
   profile.gap_s = median_or(pool.gap, 0.0);
+  profile.idle_share = median_or(pool.idle_share, 0.0);
+  profile.idle_gap_s = std::clamp(median_or(pool.idle_gap, 0.0), 0.0, std::max(0.0, profile.gap_s));
   profile.step_noise = summarise(profile.step_repeats).relative_error;
   profile.compute_noise = summarise(pool.compute_repeats).relative_error;
   profile.step_jitter = pool.jitter.size() > 1 ? stats::mad_sigma(pool.jitter) : 0.0;

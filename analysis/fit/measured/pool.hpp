@@ -13,7 +13,7 @@ namespace ddpprof::fit {
 struct Pool {
   StepProfile profile;
   std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
-      samples, communication, exposed, waited;
+      samples, communication, exposed, waited, idle_share, idle_gap;
   std::vector<std::vector<double>> compute_repeats;
   std::map<std::int64_t, std::vector<double>> bucket_ready;
   std::map<std::int64_t, std::int64_t> bucket_bytes;

@@ -69,7 +69,7 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
       "st.compute_ns, st.overlapped_ns, "
       "(SELECT MAX(p.start_ns) FROM phase p WHERE p.step_id = st.id AND p.name = 'backward' AND p.lane = 0), "
       "(SELECT MAX(g.ready_ns) FROM grad_ready g WHERE g.step_id = st.id), st.copy_ns, st.communication_ns, "
-      "st.exposed_ns, st.skew_ns, st.kind = 'untraced' "
+      "st.exposed_ns, st.skew_ns, st.kind = 'untraced', st.device_idle_ns "
       "FROM step st JOIN shard sh ON sh.id = st.shard_id "
       "WHERE sh.measurement_id = ? AND st.kind IN ('measured', 'unwrapped', 'untraced') AND st.duration_ns > 0 "
       "ORDER BY st.step, sh.rank");
@@ -101,6 +101,7 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
     row.exposed_ns = query.getColumn(18).getInt64();
     row.skew_ns = query.getColumn(19).getInt64();
     row.untraced = query.getColumn(20).getInt() != 0;
+    row.device_idle_ns = optional_ns(query, 21);
     row.last_backward_ns = row.backward_ns;
     if (row.backward_start_ns) {
       last_backward.reset();

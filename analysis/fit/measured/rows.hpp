@@ -36,6 +36,7 @@ struct StepInfo {
   std::optional<std::int64_t> backward_start_ns;  // of the last backward, since the step's start
   std::int64_t last_backward_ns = 0;              // its duration
   std::optional<std::int64_t> last_ready_ns;      // last gradient, since the step's start
+  std::optional<std::int64_t> device_idle_ns;     // waiting for the host's launches; empty on a CPU or if not recorded
 };
 
 struct CollectiveInfo {

@@ -289,7 +289,12 @@ class TrainingBuilder {
       for (const Span& wait : step.data_waits) {
         // The host's waiting is hidden while the device still has work.
         const std::int64_t hidden_ns = order_ ? end_at(wait.start_ns) : wait.start_ns;
-        phase(PhaseName::data_wait, std::max(wait.start_ns, hidden_ns), std::max(wait.end_ns, hidden_ns), time);
+        const auto add_to = [&](const ingest::Interval& of_device) {
+          phase(PhaseName::data_wait, std::max(wait.start_ns, hidden_ns), std::max(wait.end_ns, hidden_ns), of_device);
+        };
+        add_to(time);
+        // The device's step may end before the host's.
+        if (i + 1 < placed_.size()) add_to(training_.shard.steps[i + 1].time);
       }
       for (std::size_t k = 0; k < step.passes.size(); ++k) {
         const Pass& pass = step.passes[k];
@@ -355,11 +360,26 @@ class TrainingBuilder {
     if (!training_.on_device) return;
     std::vector<Window> windows;
     for (const ingest::StepFact& step : shard.steps) windows.push_back({step.time.start_ns, step.time.end_ns});
-    DeviceTimes times(windows);
-    rank_.slices.for_each([&](const Slice& slice) { times.add(slice); });
+    // In these intervals an idle device does not wait for launches.
+    const std::vector<std::vector<Window>> other_waits = windows_of_other_waits();
+    std::vector<Window> all_waits;
+    for (const std::vector<Window>& of_step : other_waits)
+      all_waits.insert(all_waits.end(), of_step.begin(), of_step.end());
+    DeviceTimes times(windows), waits(all_waits);
+    rank_.slices.for_each([&](const Slice& slice) {
+      times.add(slice);
+      if (!all_waits.empty()) waits.add(slice);
+    });
     times.finish();
-    for (const DeviceTime& time : times.windows()) {
-      shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns});
+    waits.finish();
+    std::size_t wait = 0;
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      const DeviceTime& time = times.windows()[i];
+      std::int64_t idle_ns = windows[i].end_ns - windows[i].start_ns - time.busy_ns;
+      for (const Window& window : other_waits[i])
+        idle_ns -= window.end_ns - window.start_ns - waits.windows()[wait++].busy_ns;
+      shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns,
+                              times.whole().kernels > 0 ? std::optional(idle_ns) : std::nullopt});
       busy_ns_.push_back(time.busy_ns);
     }
   }
@@ -384,6 +404,23 @@ class TrainingBuilder {
     }
     if (!shard.totals.empty()) shard.totals.insert(shard.totals.begin(), steps.size(), {});
     shard.steps.insert(shard.steps.begin(), steps.begin(), steps.end());
+  }
+
+  // Returns for each step the waits for data, and the collectives that the host executes (Gloo with tensors on a GPU).
+  std::vector<std::vector<Window>> windows_of_other_waits() const {
+    std::vector<ingest::Interval> all;
+    for (const ingest::PhaseFact& phase : training_.shard.phases)
+      if (phase.name == ingest::PhaseName::data_wait) all.push_back(phase.time);
+    for (const Collective& one : collectives_)
+      if (one.on_host && one.run) all.push_back({one.run->start_ns, one.run->end_ns});
+    const ingest::IntervalSet waits = ingest::unite(std::move(all));
+    std::vector<std::vector<Window>> of_steps;
+    for (const ingest::StepFact& step : training_.shard.steps) {
+      of_steps.emplace_back();
+      for (const ingest::Interval& wait : ingest::clip(waits, step.time))
+        of_steps.back().push_back({wait.start_ns, wait.end_ns});
+    }
+    return of_steps;
   }
 
   void report_missing_data() {
@@ -418,7 +455,8 @@ class TrainingBuilder {
            fmt::format("the devices were idle for {:.0f} % of the steps: the host launched too slowly",
                        100.0 * (1.0 - static_cast<double>(busy_ns) / static_cast<double>(span_ns))),
            "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
-           "it; predictions count that time as compute");
+           "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
+           "per worker");
     if (host_.source != StepSource::none && training_.batch_per_worker == 0)
       note(Severity::warning, "batch_unknown", 1, "the number of samples of a step is not recorded",
            "throughput is not reported; give --batch-per-worker, or record shapes (record_shapes=True)");

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "simulator/step/host_pace.hpp"
+
 namespace ddpprof::fit {
 
 double batch_ratio(const StepProfile& profile, const WhatIf& change) {
@@ -27,9 +29,14 @@ double batch_factor(const BatchFit& fit, const StepProfile& profile, const WhatI
   return grown * std::exp(parameters.batch * batch_exponent_sd * (fit.beyond(from) + fit.beyond(to)));
 }
 
-double passes_factor(const BatchFit& fit, const StepProfile& profile, const WhatIf& change,
-                     const StepParameters& parameters) {
-  return change.frees(Term::compute) ? 0.0 : batch_factor(fit, profile, change, parameters) / change.compute_speed;
+PhaseFactor passes_factor(const BatchFit& fit, const StepProfile& profile, const WhatIf& change,
+                          const StepParameters& parameters) {
+  const step::HostPace pace{profile.idle_share, parameters.host_power};
+  const double grown = batch_factor(fit, profile, change, parameters);
+  const double kernels = fit.usable ? pace.device_for(grown) : grown;
+  const double device = change.frees(Term::compute) ? 0.0 : kernels / change.compute_speed;
+  if (fit.usable && device == kernels && change.host_factor() == 1.0) return {grown, pace.busy(kernels)};
+  return {pace.phase(device, change.host_factor()), pace.busy(device)};
 }
 
 }  // namespace ddpprof::fit

@@ -35,11 +35,11 @@ step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, dou
   const StepProfile& profile = *at.profile;
   const WhatIf& change = at.change;
   const Machine& machine = at.machine;
-  const double own = passes_factor(at, parameters);
+  const double own = passes_factor(at, parameters).whole;
   step::DdpStep work;
   work.forward_s = forward_s(at.change, profile) * scale * own;
   work.backward_s = profile.backward_s * scale * own;
-  work.optimizer_s = profile.optimizer_s * scale * outside_passes(change);
+  work.optimizer_s = profile.optimizer_s * scale * optimizer_factor(at, parameters).whole;
   work.data_s = input_s(profile, change);
   work.lanes = lanes_of(profile);
   work.slowdown = at.slowdown;
@@ -78,11 +78,9 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
   const step::DdpResult late = work.straggler_s > 0.0 ? step::simulate(work) : even;
 
   Terms terms;
-  terms.compute_s = work.forward_s + even.backward_s + work.optimizer_s + even.exposed_copy_s;
+  set_compute(terms, at, parameters, work.forward_s + even.backward_s, work.optimizer_s, even.exposed_copy_s);
   terms.exposed_s = even.exposed_s - even.exposed_copy_s;
   terms.skew_s = late.step_s - even.step_s;
-  terms.input_s = work.data_s;
-  terms.other_s = terms.input_s + gap_s(profile, terms.compute_s);
   if (machine.workers == 1) {
     terms.compute_s += terms.exposed_s;  // one rank: the time after the last gradient is compute
     terms.exposed_s = 0.0;
@@ -99,7 +97,7 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
                               machine.workers,
                               change.servers,
                               change.accumulation.value_or(profile.accumulation),
-                              micro_forward_s(profile) * scaled * passes_factor(at, parameters),
+                              micro_forward_s(profile) * scaled * passes_factor(at, parameters).whole,
                               work.straggler_s,
                               change.gradient_bytes};
     const double bytes = static_cast<double>(total_bytes(at.buckets)) * change.gradient_bytes;
@@ -108,7 +106,8 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
     // ZeRO is simulated beside DDP, and the difference is added: the measured step has the parts that the simulation
     // leaves out.
     terms.exposed_s = std::max(0.0, (outcome.beside_ddp ? terms.exposed_s : 0.0) + outcome.exposed_s);
-    terms.compute_s = std::max(0.0, (outcome.beside_ddp ? terms.compute_s : 0.0) + outcome.compute_s);
+    terms.compute_s =
+        std::max(0.0, (outcome.beside_ddp ? terms.compute_s : -terms.host_inside_s()) + outcome.compute_s);
     terms.communication_s = std::max(terms.communication_s, terms.exposed_s);
     if (change.strategy.ends_with("ps"))
       terms.skew_s = 0.0;  // the simulation itself includes the differences of the workers
@@ -143,7 +142,7 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
   for (std::size_t i = 0; i < count; ++i) {
     const StepParameters& parameters = *all_parameters[i];
     scales[i] = compute_scale(at, parameters);
-    times.pace[i] = scales[i] * passes_factor(at, parameters);
+    times.pace[i] = scales[i] * passes_factor(at, parameters).whole;
     times.forward_s[i] = usual_forward_s * times.pace[i];
     times.backward_s[i] = profile.backward_s * times.pace[i];
     times.straggler_s[i] = at.lateness * (times.forward_s[i] + times.backward_s[i]) * parameters.straggler;
@@ -158,15 +157,14 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
   }
   const step::DrawnLink kind{lanes_of(profile), several && all_parameters.front()->form->form.segmented};
   const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
-  const double optimizer_s = profile.optimizer_s * outside_passes(change), waited_s = input_s(profile, change);
   std::vector<Terms> all(count);
   for (std::size_t i = 0; i < count; ++i) {
     Terms& terms = all[i];
-    terms.compute_s = times.forward_s[i] + drawn.even_backward_s[i] + optimizer_s * scales[i] + drawn.even_copy_s[i];
+    const StepParameters& parameters = *all_parameters[i];
+    set_compute(terms, at, parameters, times.forward_s[i] + drawn.even_backward_s[i],
+                profile.optimizer_s * optimizer_factor(at, parameters).whole * scales[i], drawn.even_copy_s[i]);
     terms.exposed_s = buffers_s[i] + (drawn.even_finish_s[i] - drawn.even_backward_s[i]) - drawn.even_copy_s[i];
     terms.skew_s = drawn.late_finish_s[i] - drawn.even_finish_s[i];
-    terms.input_s = waited_s;
-    terms.other_s = waited_s + gap_s(profile, terms.compute_s);
     if (at.machine.workers == 1) {
       terms.compute_s += terms.exposed_s;
       terms.exposed_s = 0.0;

@@ -23,12 +23,12 @@ Terms dp_terms(const StepCase& at, const StepParameters& parameters) {
   const WhatIf& change = at.change;
   const double longer = rounds_ratio(profile, change);
   Terms terms;
-  terms.compute_s =
-      (profile.forward_s + profile.backward_s) * compute_scale(at, parameters) * passes_factor(at, parameters) * longer;
   // The optimizer runs on device 0 alone at every N, and all cores are idle at that time.
-  terms.compute_s += profile.optimizer_s * outside_passes(change);
-  terms.input_s = input_s(profile, change);
-  terms.other_s = terms.input_s + profile.buffers_s + gap_s(profile, terms.compute_s);
+  set_compute(terms, at, parameters,
+              (profile.forward_s + profile.backward_s) * compute_scale(at, parameters) *
+                  passes_factor(at, parameters).whole * longer,
+              profile.optimizer_s * optimizer_factor(at, parameters).whole, 0.0);
+  terms.other_s += profile.buffers_s;
   const step::DataParallelStep step = copies_step(at, parameters);
   if (step.replicas == 1) return terms;
   const step::DataParallelResult copies = step::simulate(step);

@@ -44,6 +44,8 @@ std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t w
 std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& change) {
   const StepProfile& last = job.profiles().rbegin()->second;
   if (!(last.compute_s() > 0.0)) return Refusal{"the steps were recorded without phases, so their parts are unknown"};
+  if (change.host_speed != 1.0 && !last.waits_for_host())
+    return Refusal{"no time in which a device waits for the host's launches is recorded, so their speed has no effect"};
   if (job.is_ddp()) {
     if (change.gradient_bytes != 1.0 && last.compressed) return Refusal{"the measured runs already compress gradients"};
     return std::nullopt;

@@ -122,7 +122,7 @@ double all_work_s(const MeasuredJob& job, const StepCase& at) {
   const auto found = job.profiles().find(1);
   if (at.machine.device == "cuda" || found == job.profiles().end() || at.measured) return 0.0;
   const StepProfile& one = found->second;
-  double work_s = rounds_ratio(one, at.change) * passes_factor(*at.batch_fit, one, at.change, {}) *
+  double work_s = rounds_ratio(one, at.change) * passes_factor(*at.batch_fit, one, at.change, {}).whole *
                   (one.forward_s + one.backward_s);
   if (!at.change.frees(Term::compute)) work_s += one.optimizer_s / at.change.compute_speed;
   return static_cast<double>(at.machine.ranks_per_machine()) * work_s / static_cast<double>(at.machine.cores);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "analysis/fit/models.hpp"
+#include "simulator/step/host_pace.hpp"
 
 namespace ddpprof::fit {
 
@@ -16,6 +17,7 @@ struct StepParameters {
   double batch = 0.0;                   // standard normal: error of how compute grows with the batch
   const BatchLaw* batch_law = nullptr;  // nullptr: the picked law, or none if none was fitted
   double batch_own = 0.0;               // the law's own parameter
+  double host_power = step::usual_host_power;  // steps do not show it
 };
 
 }  // namespace ddpprof::fit

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/predict/step_model/batch_change.hpp"
+#include "simulator/step/host_pace.hpp"
 
 namespace ddpprof::fit {
 
@@ -13,8 +13,27 @@ double compute_scale(const StepCase& at, const StepParameters& parameters) {
   return std::exp(noise + at.log_scale.of(parameters.compute));
 }
 
-double passes_factor(const StepCase& at, const StepParameters& parameters) {
+PhaseFactor passes_factor(const StepCase& at, const StepParameters& parameters) {
   return passes_factor(*at.batch_fit, *at.profile, at.change, parameters);
+}
+
+PhaseFactor optimizer_factor(const StepCase& at, const StepParameters& parameters) {
+  const step::HostPace pace{at.profile->idle_share, parameters.host_power};
+  const double device = outside_passes(at.change);
+  return {pace.phase(device, at.change.host_factor()), pace.busy(device)};
+}
+
+void set_compute(Terms& terms, const StepCase& at, const StepParameters& parameters, double passes_s,
+                 double optimizer_s, double more_s) {
+  const StepProfile& profile = *at.profile;
+  const double whole_s = passes_s + optimizer_s + more_s;
+  const double inside_s = passes_s * passes_factor(at, parameters).waits_share() +
+                          optimizer_s * optimizer_factor(at, parameters).waits_share();
+  terms.compute_s = whole_s - inside_s;
+  terms.host_gap_s = profile.idle_gap_s * at.change.host_factor();
+  terms.host_s = inside_s + terms.host_gap_s;
+  terms.input_s = input_s(profile, at.change);
+  terms.other_s = terms.input_s + gap_s(profile, whole_s) - profile.idle_gap_s;
 }
 
 double outside_passes(const WhatIf& change) { return change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed; }

@@ -1,6 +1,7 @@
 // Parts of a step that DDP and DataParallel have in common.
 #pragma once
 
+#include "analysis/predict/step_model/batch_change.hpp"
 #include "analysis/predict/step_model/step_case.hpp"
 #include "analysis/predict/step_model/step_parameters.hpp"
 
@@ -9,9 +10,14 @@ namespace ddpprof::fit {
 // Compute time over the profile's, without the change of a batch or of compute speed.
 double compute_scale(const StepCase&, const StepParameters&);
 // Time of one forward and backward under the change over the profile's, without compute_scale.
-double passes_factor(const StepCase&, const StepParameters&);
-// Time of compute that runs once a step (optimizer, copies back) under the change over the profile's.
+PhaseFactor passes_factor(const StepCase&, const StepParameters&);
+// The same of the optimizer, which runs once a step.
+PhaseFactor optimizer_factor(const StepCase&, const StepParameters&);
+// Time of kernels that run once a step (copies back) under the change over the profile's.
 double outside_passes(const WhatIf&);
+// Sets compute, host and other of a step from the time of its passes and of its optimizer, which include waits for
+// launches, and from more compute without such waits (copies back).
+void set_compute(Terms&, const StepCase&, const StepParameters&, double passes_s, double optimizer_s, double more_s);
 double input_s(const StepProfile&, const WhatIf&);
 // Time outside of every phase. A median of differences can be slightly negative; it is limited to half of compute.
 double gap_s(const StepProfile&, double compute_s);

@@ -67,6 +67,8 @@ std::string_view to_string(Term term) {
       return "compute";
     case Term::sharing:
       return "sharing";
+    case Term::host:
+      return "host";
     case Term::bandwidth:
       return "bandwidth";
     case Term::latency:
@@ -105,6 +107,8 @@ WhatIf parse_what_if(std::span<const std::string> items) {
       change.batch_per_worker = read_count(item, value, 1'000'000'000);
     } else if (key == "compute") {
       change.compute_speed = read_times(item, value, "compute=2x");
+    } else if (key == "host") {
+      change.host_speed = read_times(item, value, "host=2x");
     } else if (key == "bandwidth") {
       change.bandwidth =
           read_link(item, value, units::rate_units, "bandwidth=2x, bandwidth=25Gbit/s or bandwidth=3GB/s");

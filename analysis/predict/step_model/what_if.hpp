@@ -11,10 +11,13 @@
 
 namespace ddpprof::fit {
 
-// The terms that limit a step. `sharing`: compute made longer by ranks that share a host's cores. `copies`: copies of
-// DataParallel.
-enum class Term { compute, sharing, bandwidth, latency, skew, input, copies };
+// The terms that limit a step. `sharing`: compute made longer by ranks that share a host's cores. `host`: the device
+// waits for the host's launches. `copies`: copies of DataParallel.
+enum class Term { compute, sharing, host, bandwidth, latency, skew, input, copies };
 std::string_view to_string(Term);
+
+// Usual changes of a job that is bound by Term::host.
+inline constexpr std::string_view host_remedies = "CUDA graphs, torch.compile, or a larger batch per worker";
 
 // The change of a link's latency or bandwidth: a factor on the fitted value, or a value that replaces it.
 struct LinkChange {
@@ -34,6 +37,7 @@ struct WhatIf {
   std::optional<std::int64_t> accumulation;
   std::optional<std::int64_t> batch_per_worker;  // of one micro-batch
   double compute_speed = 1.0;
+  double host_speed = 1.0;  // of the host's launches
   LinkChange bandwidth, latency;
   bool overlap = true;
   std::string strategy;  // "", zero1, zero2, zero3, ps, async-ps
@@ -42,19 +46,21 @@ struct WhatIf {
 
   bool any() const {
     return !said.empty() || bucket_cap_mb || gradient_bytes != 1.0 || model_bytes != 1.0 || accumulation ||
-           batch_per_worker || compute_speed != 1.0 || changes_links() || !overlap || !free.empty();
+           batch_per_worker || compute_speed != 1.0 || host_speed != 1.0 || changes_links() || !overlap || !free.empty();
   }
   bool frees(Term term) const { return std::find(free.begin(), free.end(), term) != free.end(); }
+  // Returns the time of the host's launches over the measured one.
+  double host_factor() const { return frees(Term::host) ? 0.0 : 1.0 / host_speed; }
   bool changes_links() const { return bandwidth.changes() || latency.changes() || !strategy.empty(); }
 };
 
 // Reads KEY=VALUE texts, each key at most once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16,
-// accumulation=4, batch_per_worker=128, compute=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us, overlap=off,
+// accumulation=4, batch_per_worker=128, compute=2x, host=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us, overlap=off,
 // strategy=…, servers=4. Throws std::invalid_argument with the expected value.
 WhatIf parse_what_if(std::span<const std::string> items);
 
 inline constexpr std::string_view what_if_keys =
-    "bucket_cap_mb, compression, precision, accumulation, batch_per_worker, compute, bandwidth, latency, overlap, "
-    "strategy, servers";
+    "bucket_cap_mb, compression, precision, accumulation, batch_per_worker, compute, host, bandwidth, latency, "
+    "overlap, strategy, servers";
 
 }  // namespace ddpprof::fit

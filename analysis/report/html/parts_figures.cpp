@@ -17,14 +17,16 @@ struct Part {
   const char* name;
   const char* classes;
 };
-constexpr std::array<Part, 4> parts = {{{"compute", "part-compute"},
+constexpr std::array<Part, 5> parts = {{{"compute", "part-compute"},
                                         {"exposed communication", "part-exposed"},
                                         {"waiting for slower ranks", "part-waiting"},
-                                        {"other (data, copies, host)", "part-other"}}};
+                                        {"waiting for the host's launches", "part-host"},
+                                        {"other (data, copies)", "part-other"}}};
+constexpr std::size_t host_part = 3;
 
 struct Bar {
   double workers = 1, step_s = 0;
-  std::array<double, 4> shares{};  // of the step, in the order of `parts`
+  std::array<double, parts.size()> shares{};  // of the step, in the order of `parts`
   bool measured = false;
   std::string about;  // text that distinguishes bars with the same N
 };
@@ -45,7 +47,7 @@ void add_predicted(const Table& source, Bars& all) {
     all[name].push_back({*workers,
                          *step,
                          {*compute, *exposed, table.number(row, "skew_share").value_or(0),
-                          table.number(row, "other_share").value_or(0)},
+                          table.number(row, "host_share").value_or(0), table.number(row, "other_share").value_or(0)},
                          table.text(row, "note").starts_with("measured"),
                          ""});
   }
@@ -63,6 +65,7 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
     const auto compute = table.number(row, "compute_s"), exposed = table.number(row, "exposed_s");
     if (!workers || !took || !compute || !exposed || *took <= 0) continue;
     const double waiting = std::min(*exposed, table.number(row, "skew_s").value_or(0));
+    const double host = table.number(row, "host_s").value_or(0);
     const std::string strategy = table.text(row, "strategy");
     std::vector<Bar>& bars = all[strategy];
     // Predictions at a measured N equal the measurement, unless they are for another machine.
@@ -71,8 +74,8 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
       continue;
     bars.push_back({*workers,
                     *took,
-                    {*compute / *took, (*exposed - waiting) / *took, waiting / *took,
-                     std::max(0.0, (*took - *compute - *exposed) / *took)},
+                    {*compute / *took, (*exposed - waiting) / *took, waiting / *took, host / *took,
+                     std::max(0.0, (*took - *compute - *exposed - host) / *took)},
                     true,
                     fmt::format("{}, {} samples", table.text(row, "model"), table.text(row, "global_batch_samples"))});
   }
@@ -86,13 +89,16 @@ std::string tip(const Bar& bar, std::size_t part) {
 }
 
 std::string described(const std::vector<Bar>& bars) {
+  // Only jobs on GPUs have this part.
+  const bool any_host = std::ranges::any_of(bars, [](const Bar& bar) { return bar.shares[host_part] > 0; });
   std::string text;
   for (const Bar& bar : bars) {
     text += fmt::format("{}N = {:.0f}, {}, {} per step:", text.empty() ? "" : " ", bar.workers,
                         bar.measured ? "measured" : "predicted", units::format_quantity(bar.step_s, "s"));
     for (std::size_t i = 0; i < parts.size(); ++i)
-      text += fmt::format("{} {} {} %", i == 0 ? "" : ",", parts[i].name,
-                          units::format_significant(100 * bar.shares[i], 3));
+      if (i != host_part || any_host)
+        text += fmt::format("{} {} {} %", i == 0 ? "" : ",", parts[i].name,
+                            units::format_significant(100 * bar.shares[i], 3));
     text += ".";
   }
   return text;
@@ -114,7 +120,7 @@ Figure figure(int number, const std::string& strategy, std::vector<Bar> bars) {
   }
   Axis shares = Axis::share("share of the step", {});
   drawing.frame(names, "workers N", shares);
-  std::array<bool, 4> seen{};
+  std::array<bool, parts.size()> seen{};
   bool predicted = false;
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];

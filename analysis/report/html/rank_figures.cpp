@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/table_reader.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 struct Rank {
   std::string name;
-  double compute_s = 0, waits_s = 0;
+  double compute_s = 0;
+  std::optional<double> waits_s;  // empty if the times of collectives are not known
 };
 
 // A group of ranks that were measured together, with its label.
@@ -38,7 +40,7 @@ std::vector<Group> groups_of(const Table& source) {
                       table.text(row, "strategy"), table.text(row, "workers"), table.text(row, "global_batch_samples"));
     if (groups.empty() || groups.back().about != about) groups.push_back({about, {}});
     groups.back().ranks.push_back(
-        {fmt::format("{:.0f}", *rank), *compute, table.number(row, "skew_median_s").value_or(0)});
+        {fmt::format("{:.0f}", *rank), *compute, table.number(row, "skew_median_s")});
   }
   return groups;
 }
@@ -46,17 +48,20 @@ std::vector<Group> groups_of(const Table& source) {
 std::string described(const Group& group) {
   std::string text;
   for (const Rank& rank : group.ranks)
-    text += fmt::format("{}Rank {} computes {} and waits {}.", text.empty() ? "" : " ", rank.name,
-                        units::format_quantity(rank.compute_s, "s"), units::format_quantity(rank.waits_s, "s"));
+    text += fmt::format("{}Rank {} computes {}{}.", text.empty() ? "" : " ", rank.name,
+                        units::format_quantity(rank.compute_s, "s"),
+                        rank.waits_s ? " and waits " + units::format_quantity(*rank.waits_s, "s") : "");
   return text;
 }
 
 Figure figure(int number, const Group& group) {
   std::vector<std::string> names;
   std::vector<double> totals;
+  bool any_waits = false;
   for (const Rank& rank : group.ranks) {
     names.push_back(rank.name);
-    totals.push_back(rank.compute_s + rank.waits_s);
+    totals.push_back(rank.compute_s + rank.waits_s.value_or(0));
+    any_waits = any_waits || rank.waits_s;
   }
   Figure out;
   out.title = "Ranks" + (group.about.empty() ? "" : ": " + group.about);
@@ -69,12 +74,14 @@ Figure figure(int number, const Group& group) {
     const auto x = static_cast<double>(i);
     drawing.bar(x, 0, rank.compute_s, "part-compute",
                 fmt::format("rank {}, compute: {}", rank.name, units::format_quantity(rank.compute_s, "s")));
-    drawing.bar(x, rank.compute_s, rank.compute_s + rank.waits_s, "part-waiting",
-                fmt::format("rank {}, waits: {}", rank.name, units::format_quantity(rank.waits_s, "s")));
+    if (rank.waits_s)
+      drawing.bar(x, rank.compute_s, rank.compute_s + *rank.waits_s, "part-waiting",
+                  fmt::format("rank {}, waits: {}", rank.name, units::format_quantity(*rank.waits_s, "s")));
   }
-  out.legend = {{LegendItem::Mark::block, "part-compute", "compute"},
-                {LegendItem::Mark::block, "part-waiting", "waiting for slower ranks"}};
-  out.caption = "The rank that computes longest waits least: the other ranks wait for it.";
+  out.legend = {{LegendItem::Mark::block, "part-compute", "compute"}};
+  if (any_waits) out.legend.push_back({LegendItem::Mark::block, "part-waiting", "waiting for slower ranks"});
+  out.caption = any_waits ? "The rank that computes longest waits least: the other ranks wait for it."
+                          : "Waiting for other ranks is not known: the times of collectives were not recorded.";
   out.svg = drawing.svg();
   return out;
 }

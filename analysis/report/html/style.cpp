@@ -10,12 +10,12 @@ std::string_view style() {
 :root { color-scheme: light dark;
   --paper: #ffffff; --ink: #1c2126; --quiet: #5a6570; --rule: #d5dbe0; --soft: #f3f5f7; --link: #005a96;
   --c0: #0072b2; --c1: #c45100; --c2: #008a63; --c3: #a8588a; --c4: #8a6d00; --c5: #2b8cc4; --c6: #444444;
-  --compute: #0072b2; --exposed: #d55e00; --waiting: #e69f00; --other: #9aa3ab;
+  --compute: #0072b2; --exposed: #d55e00; --waiting: #e69f00; --host: #7f4f24; --other: #9aa3ab;
   --bad: #a3230f; --bad-soft: #fbe6e1; --warn: #7a5200; --warn-soft: #fdf0d0; --good: #00664a; --good-soft: #ddf2ea; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #15191d; --ink: #e4e8ec; --quiet: #a0aab4; --rule: #353d45; --soft: #1e242a; --link: #7cc0f0;
   --c0: #56b4e9; --c1: #f08c3c; --c2: #2fc598; --c3: #d998bf; --c4: #f0e442; --c5: #8fd0ff; --c6: #cccccc;
-  --compute: #3f9bd4; --exposed: #e8742a; --waiting: #f0b93a; --other: #7b858e;
+  --compute: #3f9bd4; --exposed: #e8742a; --waiting: #f0b93a; --host: #b98a5a; --other: #7b858e;
   --bad: #ff9d8a; --bad-soft: #46201a; --warn: #f5c869; --warn-soft: #40310f; --good: #6fd8b0; --good-soft: #12392d; } }
 * { box-sizing: border-box; }
 html { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
@@ -80,7 +80,7 @@ svg .name { fill: var(--s); font-weight: 600; stroke: var(--paper); stroke-width
 .c0 { --s: var(--c0); } .c1 { --s: var(--c1); } .c2 { --s: var(--c2); } .c3 { --s: var(--c3); }
 .c4 { --s: var(--c4); } .c5 { --s: var(--c5); } .c6 { --s: var(--c6); }
 .part-compute { fill: var(--compute); } .part-exposed { fill: var(--exposed); }
-.part-waiting { fill: var(--waiting); } .part-other { fill: var(--other); }
+.part-waiting { fill: var(--waiting); } .part-host { fill: var(--host); } .part-other { fill: var(--other); }
 rect { stroke: var(--paper); stroke-width: 1; }
 .pale { opacity: .55; }
 .blank { fill: var(--paper); stroke: none; }
@@ -88,7 +88,8 @@ rect { stroke: var(--paper); stroke-width: 1; }
 @media print {
   :root { color-scheme: light; --paper: #ffffff; --ink: #000000; --quiet: #444444; --rule: #bbbbbb; --soft: #f3f5f7;
     --link: #000000; --c0: #0072b2; --c1: #c45100; --c2: #008a63; --c3: #a8588a; --c4: #8a6d00; --c5: #2b8cc4;
-    --c6: #444444; --compute: #0072b2; --exposed: #d55e00; --waiting: #e69f00; --other: #9aa3ab; --bad: #a3230f;
+    --c6: #444444; --compute: #0072b2; --exposed: #d55e00; --waiting: #e69f00; --host: #7f4f24; --other: #9aa3ab;
+    --bad: #a3230f;
     --bad-soft: #fbe6e1; --warn: #7a5200; --warn-soft: #fdf0d0; --good: #00664a; --good-soft: #ddf2ea; }
   html { font-size: 11px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   body { max-width: none; padding: 0; }

@@ -24,6 +24,8 @@ double value_of(const metrics::RankStep& step, StripQuantity quantity) {
       return step.exposed_s;
     case StripQuantity::waiting:
       return step.skew_s;
+    case StripQuantity::host:
+      return step.host_s;
     case StripQuantity::input:
       return step.input_s;
     case StripQuantity::other:
@@ -94,6 +96,8 @@ const char* to_string(StripQuantity quantity) {
       return "exposed communication";
     case StripQuantity::waiting:
       return "waiting for slower ranks";
+    case StripQuantity::host:
+      return "waiting for launches";
     case StripQuantity::input:
       return "input";
     case StripQuantity::other:

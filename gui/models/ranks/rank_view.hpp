@@ -22,10 +22,10 @@ struct RankBars {
 };
 RankBars rank_bars(const metrics::RankTimes&);
 
-enum class StripQuantity { step, compute, against_others, exposed, waiting, input, other };
+enum class StripQuantity { step, compute, against_others, exposed, waiting, host, input, other };
 inline constexpr std::array strip_quantities = {
     StripQuantity::step,    StripQuantity::compute, StripQuantity::against_others, StripQuantity::exposed,
-    StripQuantity::waiting, StripQuantity::input,   StripQuantity::other};
+    StripQuantity::waiting, StripQuantity::host,    StripQuantity::input,          StripQuantity::other};
 const char* to_string(StripQuantity);
 
 // One value for each rank and step, in seconds; for `against_others` a ratio: compute / the step's median over the

@@ -25,6 +25,7 @@ StepParts parts(const CurvePoint& point, bool copies) {
   of.compute_s = terms.compute_s - of.overlapped_s;
   of.exposed_s = terms.exposed_s + (copies ? terms.skew_s : 0.0);
   of.skew_s = copies ? 0.0 : terms.skew_s;
+  of.host_s = terms.host_s;
   of.input_s = std::min(terms.input_s, std::max(0.0, terms.other_s));
   of.other_s = terms.other_s - of.input_s;
   return of;

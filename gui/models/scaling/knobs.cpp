@@ -61,6 +61,9 @@ void copy(Knobs& to, const Knobs& from, KnobId id) {
     case KnobId::compute:
       to.compute = from.compute;
       break;
+    case KnobId::host:
+      to.host = from.host;
+      break;
     case KnobId::servers:
       to.servers = from.servers;
       break;
@@ -91,6 +94,7 @@ Knobs measured_knobs(const OpenedFile& file, const std::string& strategy) {
   knobs.bucket_cap_mb = last.bucket_cap_mb.value_or(default_bucket_cap_mb);
   knobs.batch = std::max<std::int64_t>(0, last.batch_per_worker);
   knobs.accumulation = std::max<std::int64_t>(1, last.accumulation);
+  knobs.has_host = last.waits_for_host();
   return knobs;
 }
 
@@ -114,6 +118,7 @@ std::vector<std::string> what_if_items(const Knobs& knobs, const Knobs& measured
   if (changed(KnobId::batch)) items.push_back(fmt::format("batch_per_worker={}", knobs.batch));
   if (changed(KnobId::accumulation)) items.push_back(fmt::format("accumulation={}", knobs.accumulation));
   if (changed(KnobId::compute)) items.push_back(fmt::format("compute={}x", knobs.compute));
+  if (changed(KnobId::host)) items.push_back(fmt::format("host={}x", knobs.host));
   if (is_change_of_strategy(knobs)) {
     items.push_back("strategy=" + knobs.strategy);
     if (knobs.strategy.ends_with("ps") && knobs.servers > 1) items.push_back(fmt::format("servers={}", knobs.servers));

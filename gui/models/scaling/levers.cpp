@@ -32,6 +32,8 @@ std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
   add(KnobId::bandwidth, links + " bandwidth × 2", "faster links", [](Knobs& k) { k.bandwidth = 2.0; });
   add(KnobId::latency, links + " latency × ½", "faster links", [](Knobs& k) { k.latency = 0.5; });
   add(KnobId::compute, "compute speed × 2", "faster devices", [](Knobs& k) { k.compute = 2.0; });
+  if (measured.has_host)
+    add(KnobId::host, "speed of launches × 2", "CUDA graphs or torch.compile", [](Knobs& k) { k.host = 2.0; });
   if (ddp) {
     add(KnobId::sixteen_bit, "fp16 gradients", "a communication hook",
         [](Knobs& k) { k.sixteen_bit = "compression=fp16"; });

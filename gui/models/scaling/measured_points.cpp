@@ -33,6 +33,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configurat
     point.overlapped_s = median(&RunStep::overlapped_s);
     point.exposed_s = median(&RunStep::exposed_s);
     point.skew_s = median(&RunStep::skew_s);
+    if (c->host_known()) point.host_s = median(&RunStep::host_s);
     point.data_wait_s = median(&RunStep::data_wait_s);
     point.host_to_device_s = median(&RunStep::host_to_device_s);
     point.copy_s = median(&RunStep::copy_s);
@@ -54,7 +55,8 @@ StepParts parts(const MeasuredPoint& point) {
   }
   of.compute_s = point.compute_s - of.overlapped_s;
   of.input_s = point.data_wait_s + point.host_to_device_s;
-  of.other_s = std::max(0.0, point.step_s.mid - point.compute_s - of.exposed_s - of.skew_s - of.input_s);
+  of.host_s = point.host_s;
+  of.other_s = std::max(0.0, point.step_s.mid - point.compute_s - of.exposed_s - of.skew_s - of.host_s - of.input_s);
   return of;
 }
 

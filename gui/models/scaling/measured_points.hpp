@@ -19,6 +19,7 @@ struct MeasuredPoint {
   std::optional<double> speedup, efficiency;  // relative to this strategy's N = 1; empty if N = 1 was not measured
   double compute_s = 0.0, overlapped_s = 0.0;
   double exposed_s = 0.0;  // includes waiting for slower ranks, as in the reports
+  double host_s = 0.0;     // the device waits for the host's launches; 0 on a CPU
   double skew_s = 0.0, data_wait_s = 0.0, host_to_device_s = 0.0, copy_s = 0.0;
 };
 
@@ -27,7 +28,7 @@ struct StepParts {
   double compute_s = 0.0;     // compute while no communication runs
   double overlapped_s = 0.0;  // compute while communication runs
   double exposed_s = 0.0;     // communication not hidden by compute; for DataParallel the copies
-  double skew_s = 0.0, input_s = 0.0, other_s = 0.0;
+  double skew_s = 0.0, host_s = 0.0, input_s = 0.0, other_s = 0.0;
 };
 // Each part is a median of its own. If the parts add up to more than the median step, other_s is 0.
 StepParts parts(const MeasuredPoint&);

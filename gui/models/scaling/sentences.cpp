@@ -27,8 +27,10 @@ double largest(const std::vector<fit::TermGain>& gains) {
 }
 
 std::string bound_sentence(const std::string& bound, const std::vector<fit::TermGain>& gains) {
-  return fmt::format("{} ({}). Without it, the step would be {} shorter.", bound, report::term_meaning(bound),
-                     units::percent_fixed(largest(gains)));
+  const std::string remedies =
+      bound == fit::to_string(fit::Term::host) ? fmt::format(" Usual remedies: {}.", fit::host_remedies) : "";
+  return fmt::format("{} ({}). Without it, the step would be {} shorter.{}", bound, report::term_meaning(bound),
+                     units::percent_fixed(largest(gains)), remedies);
 }
 
 std::string others_sentence(std::vector<fit::TermGain> gains) {
@@ -48,7 +50,7 @@ std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {
   for (const fit::Knee& knee : knees)
     if (knee.workers) last = &knee;
   if (last == nullptr)
-    return fmt::format("Compute-bound up to N = {}: {} at most {:.0f} % of the step.", knees.front().furthest, take,
+    return fmt::format("Not communication-bound up to N = {}: {} at most {:.0f} % of the step.", knees.front().furthest, take,
                        100.0 * knees.front().share);
   if (last == &knees.back())
     return fmt::format("Communication-bound first at N = {}: {} more than {:.0f} % of the step.", *last->workers, take,

@@ -48,6 +48,8 @@ std::string at_work(const Side& side) {
   if (!side.row) return "";
   std::string text = "computing " + units::percent(side.parts.compute_s / side.row->step_s, 3) + " of a step of " +
                      format_quantity(side.row->step_s, "s") + " (" + parts_tag(side) + ")";
+  if (side.parts.host_s > 0.0)
+    text += "; waiting for the host's launches " + units::percent(side.parts.host_s / side.row->step_s, 3);
   if (side.parts.other_s > 0.1 * side.row->step_s)
     text += "; input, buffers and gaps " + units::percent(side.parts.other_s / side.row->step_s, 3);
   return text;
@@ -195,17 +197,19 @@ report::Table time_table(const Comparison& all) {
                    report::seconds("compute_s", "compute", "step_s"),
                    report::seconds("exposed_s", "exposed or copies", "step_s"),
                    report::seconds("skew_s", "slower ranks", "step_s"),
+                   report::seconds("host_s", "waiting for launches", "step_s"),
                    report::seconds("other_s", "input and other", "step_s"),
                    report::seconds("not_modelled_s", "not modelled", "step_s"),
                    report::share("efficiency", "weak efficiency"),
                    report::quantity("throughput_samples_per_s", "throughput", "samples/s")};
+  std::ranges::find(table.columns, std::string_view("host_s"), &report::Column::name)->hide_zero = true;
   table.key_columns = 1;
   for (const Side* side : {&all.dp, &all.ddp}) {
     if (!side->row) continue;
     const store::PredictionRow& row = *side->row;
     const TimeParts& parts = side->parts;
     table.rows.push_back({side->strategy, all.workers, parts_tag(*side), row.step_s, parts.compute_s, parts.exposed_s,
-                          parts.skew_s, parts.other_s, parts.not_modelled_s, row.efficiency,
+                          parts.skew_s, parts.host_s, parts.other_s, parts.not_modelled_s, row.efficiency,
                           row.throughput > 0.0 ? Cell(row.throughput) : Cell()});
   }
   return table;

@@ -12,11 +12,12 @@ struct TimeParts {
   double compute_s = 0.0;
   double exposed_s = 0.0;  // communication not hidden by compute, without waiting; for DataParallel the copies
   double skew_s = 0.0;     // waiting for slower ranks
+  double host_s = 0.0;     // the device waits for the host's launches
   double other_s = 0.0;    // input, buffers, gaps
   double not_modelled_s = 0.0;
   double hidden_s = 0.0;  // communication during compute; not part of the sum
 
-  double step_s() const { return compute_s + exposed_s + skew_s + other_s + not_modelled_s; }
+  double step_s() const { return compute_s + exposed_s + skew_s + host_s + other_s + not_modelled_s; }
 };
 
 TimeParts recorded_parts(const fit::Terms&);

@@ -9,7 +9,7 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr std::array<Colour, metrics::rank_part_count> part_colours = {
-    Colour::compute, Colour::overlapped, Colour::exposed, Colour::skew, Colour::input, Colour::other};
+    Colour::compute, Colour::overlapped, Colour::exposed, Colour::skew, Colour::host, Colour::input, Colour::other};
 
 }  // namespace
 
@@ -52,6 +52,13 @@ void BarsPlot::show_bars(const RankBars& view) {
     }
     bars_[part]->setData(places, values, true);
   }
+  // Jobs on CPUs do not wait for launches.
+  QCPBars* host = bars_[static_cast<std::size_t>(metrics::RankPart::host)];
+  const auto& waits_s = view.parts_s[static_cast<std::size_t>(metrics::RankPart::host)];
+  if (std::ranges::any_of(waits_s, [](double value) { return value > 0.0; }))
+    host->addToLegend();
+  else
+    host->removeFromLegend();
   QVector<double> whole;
   for (std::size_t i = 0; i < view.step_s.size(); ++i) {
     whole.push_back(view.step_s[i] / scale.factor);

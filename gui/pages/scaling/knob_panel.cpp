@@ -104,6 +104,9 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
                                      {1.0, 256.0, true, true}, {}, 0, this));
   add(KnobId::compute, new Knob(tr("Co&mpute speed"), tr("Factor on the speed of forward, backward and optimizer."),
                                 {0.1, 20.0, true, false}, tr(" ×"), 3, this));
+  add(KnobId::host, new Knob(tr("Host's launches"),
+                             tr("Factor on the speed at which the host launches kernels (CUDA graphs, torch.compile)."),
+                             {0.1, 20.0, true, false}, tr(" ×"), 3, this));
   column_->addStretch(1);
   // Wide enough for all texts beside the scroll bar.
   setMinimumWidth(content->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width() + 4);
@@ -173,6 +176,7 @@ void KnobPanel::show_knobs(const Knobs& knobs, const Knobs& measured) {
   put(KnobId::batch, real(std::max<std::int64_t>(1, knobs.batch)), real(std::max<std::int64_t>(1, measured.batch)));
   put(KnobId::accumulation, real(knobs.accumulation), real(measured.accumulation));
   put(KnobId::compute, knobs.compute, measured.compute);
+  put(KnobId::host, knobs.host, measured.host);
   pick(KnobId::strategy, knobs.strategy, measured.strategy);
   pick(KnobId::inter_node, knobs.inter_node, measured.inter_node);
   pick(KnobId::dedicated, knobs.dedicated ? "dedicated" : "machine", measured.dedicated ? "dedicated" : "machine");
@@ -191,6 +195,7 @@ void KnobPanel::enable() {
   choices_.at(KnobId::inter_node)
       ->set_why_disabled(dp ? tr("DataParallel is one process: all its replicas are on one host") : QString());
   numbers_.at(KnobId::servers)->setVisible(knobs_.strategy.ends_with("ps"));
+  numbers_.at(KnobId::host)->setVisible(measured_.has_host);
   numbers_.at(KnobId::batch)
       ->set_why_disabled(measured_.batch > 0 ? QString() : tr("The batch is not recorded in this file"));
 }
@@ -207,6 +212,7 @@ void KnobPanel::read_knobs() {
   if (measured_.batch > 0) now.batch = count(KnobId::batch);
   now.accumulation = count(KnobId::accumulation);
   now.compute = numbers_.at(KnobId::compute)->value();
+  if (measured_.has_host) now.host = numbers_.at(KnobId::host)->value();
   now.strategy = choices_.at(KnobId::strategy)->value().toStdString();
   now.inter_node = choices_.at(KnobId::inter_node)->value().toStdString();
   now.dedicated = choices_.at(KnobId::dedicated)->value() == "dedicated";

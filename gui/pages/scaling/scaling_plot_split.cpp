@@ -8,8 +8,9 @@ namespace {
 
 // In the order of ScalingPlot::parts_of_step, in milliseconds.
 std::vector<double> in_order_ms(const StepParts& of, bool copies) {
-  std::vector<double> values_s = {of.compute_s, of.overlapped_s, of.exposed_s, of.skew_s, of.input_s, of.other_s};
-  if (copies) values_s = {of.compute_s, of.exposed_s, of.input_s, of.other_s};
+  std::vector<double> values_s = {of.compute_s, of.overlapped_s, of.exposed_s, of.skew_s, of.host_s,
+                                  of.input_s,   of.other_s};
+  if (copies) values_s = {of.compute_s, of.exposed_s, of.host_s, of.input_s, of.other_s};
   for (double& value : values_s) value = 1e3 * std::max(0.0, value);
   return values_s;
 }
@@ -17,6 +18,9 @@ std::vector<double> in_order_ms(const StepParts& of, bool copies) {
 // A measured step does not separate a rank's own compute from the cost of shared cores. The name uses both terms of the
 // table Why, which separates them.
 QString own_and_sharing() { return ScalingPlot::tr("compute + sharing"); }
+
+// The term `host`: the device waits for the host's launches. Empty on a CPU.
+QString host_waits() { return ScalingPlot::tr("waiting for launches"); }
 
 struct Stack {
   explicit Stack(std::size_t size) : values(size) {}
@@ -34,12 +38,14 @@ std::vector<StackPart> ScalingPlot::parts_of_step(bool copies) {
   if (copies)
     return {{own_and_sharing(), Colour::compute},
             {tr("copies"), Colour::copies},
+            {host_waits(), Colour::host},
             {tr("input"), Colour::input},
             {tr("other"), Colour::other}};
   return {{own_and_sharing(), Colour::compute},
           {tr("overlapped communication"), Colour::overlapped},
           {tr("exposed communication"), Colour::exposed},
           {tr("skew"), Colour::skew},
+          {host_waits(), Colour::host},
           {tr("input"), Colour::input},
           {tr("other"), Colour::other}};
 }
@@ -73,6 +79,7 @@ QStringList ScalingPlot::reading_of_parts(std::int64_t workers) const {
   add(tr("overlapped with communication"), model.overlapped_s, measured.overlapped_s);
   add(copies_ ? tr("copies") : tr("exposed"), model.exposed_s, measured.exposed_s);
   add(tr("skew"), model.skew_s, measured.skew_s);
+  add(host_waits(), model.host_s, measured.host_s);
   add(tr("input"), model.input_s, measured.input_s);
   add(tr("other"), model.other_s, measured.other_s);
   return lines;

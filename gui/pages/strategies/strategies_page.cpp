@@ -173,9 +173,9 @@ void StrategiesPage::show_bars() {
   std::vector<QString> categories;
   BarSeries compute{tr("compute"), Colour::compute, {}}, exposed{tr("exposed communication"), Colour::exposed, {}},
       copies{tr("copies between devices"), Colour::copies, {}}, skew{tr("slower ranks"), Colour::skew, {}},
-      other{tr("input and other"), Colour::other, {}},
+      host{tr("waiting for launches"), Colour::host, {}}, other{tr("input and other"), Colour::other, {}},
       not_modelled{tr("not modelled"), Colour::other, {}, Qt::BDiagPattern};
-  bool any_not_modelled = false;
+  bool any_host = false, any_not_modelled = false;
   for (const Side* side : {&shown_->dp, &shown_->ddp}) {
     if (!side->row) continue;
     categories.push_back(
@@ -186,11 +186,15 @@ void StrategiesPage::show_bars() {
     exposed.values.push_back(dp ? 0.0 : parts.exposed_s);
     copies.values.push_back(dp ? parts.exposed_s : 0.0);
     skew.values.push_back(parts.skew_s);
+    host.values.push_back(parts.host_s);
+    any_host = any_host || parts.host_s > 0.0;
     other.values.push_back(parts.other_s);
     not_modelled.values.push_back(parts.not_modelled_s);
     any_not_modelled = any_not_modelled || parts.not_modelled_s > 0.0;
   }
-  std::vector<BarSeries> time = {compute, copies, exposed, skew, other};
+  std::vector<BarSeries> time = {compute, copies, exposed, skew};
+  if (any_host) time.push_back(host);
+  time.push_back(other);
   if (any_not_modelled) time.push_back(not_modelled);
   time_bars_->set_bars(tr("time of a step"), "s", categories, time, true);
 

@@ -158,6 +158,17 @@ void add_ddp(store::Database& database, const Truth& truth, const std::vector<st
           row.skew_ns += ns(run.start_s[i] - entered_s);
         }
         row.overlapped_ns = row.communication_ns - row.exposed_ns;
+        if (truth.idle_share > 0.0) {
+          // Communication beside the phases meets kernels and the time between them in proportion.
+          const auto share_of = [&](std::int64_t of_ns) {
+            return std::llround(truth.idle_share * static_cast<double>(of_ns));
+          };
+          const std::int64_t between_ns = share_of(row.overlapped_ns), idle_ns = share_of(row.compute_ns);
+          row.overlapped_ns -= between_ns;
+          row.exposed_ns += between_ns;
+          row.compute_ns -= idle_ns;
+          row.device_idle_ns = idle_ns - between_ns;
+        }
         const std::int64_t step_id = steps.insert(row);
         phases.insert({step_id, "forward", 0, ns(truth.data_s), row.forward_ns, {}});
         phases.insert({step_id, "backward", 0, ns(begin_s), row.backward_ns, {}});

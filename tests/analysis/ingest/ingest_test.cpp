@@ -260,8 +260,9 @@ TEST_F(Ingest, KernelsTakeOver) {
   t.kernel("gemm", 1900, 2500);  // beyond the step
   t.pop(1700);
   load({&t}, ddp(1), RawPolicy::all);
-  EXPECT_THAT(rows("SELECT compute_ns, communication_ns, overlapped_ns, exposed_ns FROM step"),
-              ElementsAre("300|250|50|200"));
+  // The step is from 1000 to 1700: nothing runs from 1000 to 1100 and from 1600 to 1700.
+  EXPECT_THAT(rows("SELECT compute_ns, communication_ns, overlapped_ns, exposed_ns, device_idle_ns FROM step"),
+              ElementsAre("300|250|50|200|200"));
   EXPECT_THAT(rows("SELECT count(*), sum(grid), sum(block) FROM kernel"), ElementsAre("4|32|256"));
 }
 

@@ -71,6 +71,27 @@ void expect_segment(const Segment& segment, const std::string& name, SegmentKind
   EXPECT_NEAR(segment.end_s, end_s, 1e-12) << name;
 }
 
+TEST(SimulatedLanes, PhasesIncludeTheWaitForLaunches) {
+  Truth truth;
+  truth.nccl = true;
+  truth.idle_share = 0.6;
+  TemporaryDatabase database("lanes-host");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const Predictor predictor = make_predictor(models, "ddp", {});
+  for (const std::int64_t workers : {1, 3, 8, 64}) {
+    const StepLanes lanes = simulated_lanes(predictor, workers);
+    expect_whole(lanes);
+    const Terms terms = simulated_step(predictor, workers).terms, measured = as_measured(terms);
+    const double near_s = 1e-9 * lanes.step_s;
+    EXPECT_GT(terms.host_s, 0.2 * lanes.step_s) << workers;
+    EXPECT_NEAR(compute_s(lanes), terms.compute_s + terms.host_inside_s(), near_s) << workers;
+    EXPECT_NEAR(lanes.host_in_compute_s + lanes.host_in_other_s, measured.host_s, near_s) << workers;
+    EXPECT_NEAR(lanes.exposed_in_compute_s, measured.exposed_s - terms.exposed_s, near_s) << workers;
+    EXPECT_NEAR(measured.step_s(), terms.step_s(), near_s) << workers;
+  }
+}
+
 TEST(SimulatedLanes, AddUpToThePredictionAtAnyN) {
   for (const bool crowded : {false, true}) {
     Truth truth;

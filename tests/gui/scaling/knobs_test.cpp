@@ -38,6 +38,7 @@ TEST(Knobs, EachIsOneItemOfTheCommandLine) {
   EXPECT_EQ(items([](Knobs& k) { k.batch = 64; }), Items{"batch_per_worker=64"});
   EXPECT_EQ(items([](Knobs& k) { k.accumulation = 4; }), Items{"accumulation=4"});
   EXPECT_EQ(items([](Knobs& k) { k.compute = 2.0; }), Items{"compute=2x"});
+  EXPECT_EQ(items([](Knobs& k) { k.host = 2.0; }), Items{"host=2x"});
   EXPECT_EQ(items([](Knobs& k) { k.strategy = "zero3"; }), Items{"strategy=zero3"});
   EXPECT_EQ(items([](Knobs& k) {
               k.strategy = "ps";

@@ -20,6 +20,7 @@
 #include <set>
 
 #include "analysis/import/tables/tables.hpp"
+#include "gui/models/scaling/levers.hpp"
 #include "gui/models/selection.hpp"
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
@@ -186,7 +187,8 @@ TEST_F(ScalingPageTest, AMeasuredStepsPartsStandBesideTheModels) {
         return at->value;
       };
       EXPECT_EQ(height(0), 1e3 * of.compute_s);
-      EXPECT_EQ(height(size == 6 ? 2 : 1), 1e3 * of.exposed_s);
+      EXPECT_EQ(height(size == 7 ? 2 : 1), 1e3 * of.exposed_s);
+      EXPECT_EQ(height(size - 3), 0.0) << "no kernel was recorded";
       EXPECT_EQ(height(size - 2), 1e3 * of.input_s);
       EXPECT_EQ(height(size - 1), 1e3 * of.other_s);
     }
@@ -194,11 +196,43 @@ TEST_F(ScalingPageTest, AMeasuredStepsPartsStandBesideTheModels) {
     EXPECT_TRUE(page.plot().reading(2).contains(
         "(measured " + QString::fromStdString(figure_text(parts(measured[1]).exposed_s, Quantity::step)) + ")"));
   };
-  expect_bars("ddp", 6);
+  expect_bars("ddp", 7);
   EXPECT_FALSE(page.plot().reading(64).contains("measured"));
   page.knobs().choice(KnobId::strategy)->combo()->setCurrentIndex(1);
   ASSERT_TRUE(settles());
-  expect_bars("dp", 4);
+  expect_bars("dp", 5);
+}
+
+// A device that waits for launches half of each phase: the wait has its own part, measured and predicted, a knob, and a
+// row among the levers. Other jobs have none of them.
+TEST_F(ScalingPageTest, AHostBoundJobHasAPartAndAKnobForTheHost) {
+  fit::synthetic::Truth truth = slow_links();
+  truth.idle_share = 0.6;
+  const TestFile file(truth), other;
+  const auto knob_shown = [&] { return page.knobs().number(KnobId::host)->isVisibleTo(&page); };
+  const auto levers = [&](const std::shared_ptr<const OpenedFile>& opened) {
+    const Knobs measured = measured_knobs(*opened, "ddp");
+    return std::ranges::count(candidate_levers(measured, measured), KnobId::host, &Lever::knob);
+  };
+  open(other.open());
+  EXPECT_FALSE(knob_shown());
+  EXPECT_EQ(levers(other.open()), 0);
+  const auto opened = file.open();
+  open(opened);
+  EXPECT_TRUE(knob_shown());
+  EXPECT_EQ(levers(opened), 1);
+  view_button(ScalingPlot::View::split)->click();
+  constexpr std::size_t host = 4;
+  StackedAreas& stack = page.plot().stack();
+  const auto height_ms = [&](std::size_t part, std::int64_t workers) {
+    return stack.area(part)->data()->findBegin(static_cast<double>(workers), false)->value;
+  };
+  for (const std::int64_t workers : {1, 2, 3, 4}) {  // N = 3 is predicted, the others are measured
+    const double host_ms = height_ms(host, workers) - height_ms(host - 1, workers);
+    EXPECT_NEAR(host_ms, 1e3 * page.model().snapshot().shown().at(workers)->terms.host_s, 1e-6) << workers;
+    EXPECT_NEAR(height_ms(1, workers) / height_ms(1, 1), 1.0, 0.05) << "compute is alike at N = " << workers;
+    EXPECT_TRUE(page.plot().reading(workers).contains("waiting for launches")) << workers;
+  }
 }
 
 TEST_F(ScalingPageTest, LabelsFitTheSizeThatIsDrawn) {

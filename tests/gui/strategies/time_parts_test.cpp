@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/predict/lanes.hpp"
 #include "gui/models/strategies/strategies.hpp"
 #include "gui/models/strategies/strategy_tables.hpp"
 #include "tests/gui/strategies/measured_file.hpp"
@@ -12,7 +13,8 @@ namespace {
 
 void expect_sound(const TimeParts& parts, double step_s, const std::string& what) {
   EXPECT_NEAR(parts.step_s(), step_s, 1e-9 * step_s) << what;
-  for (const double part : {parts.compute_s, parts.exposed_s, parts.skew_s, parts.other_s, parts.not_modelled_s})
+  for (const double part : {parts.compute_s, parts.exposed_s, parts.skew_s, parts.host_s, parts.other_s,
+                            parts.not_modelled_s})
     EXPECT_GE(part, 0.0) << what;
 }
 
@@ -48,7 +50,7 @@ TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
   EXPECT_EQ(parts.skew_s, all.dp.row->skew_s);
   EXPECT_EQ(parts.other_s, all.dp.row->other_s);
   const report::Table table = time_table(all);
-  EXPECT_EQ(std::get<double>(table.rows[0][7]), parts.other_s);
+  EXPECT_EQ(std::get<double>(table.rows[0][8]), parts.other_s);
 }
 
 // Simulated parts of a measured step must not be labelled measured.
@@ -78,6 +80,28 @@ TEST(TimeParts, AddUpToTheStepThatIsShownAtAnyN) {
                      side->strategy + (side->measured ? " measured " : " simulated ") + std::to_string(workers));
       }
     }
+}
+
+// Simulated phases are drawn with the time between their kernels; the parts separate the two as predictions do.
+TEST(TimeParts, SeparateTheWaitForLaunchesFromCompute) {
+  fit::synthetic::Truth truth;
+  truth.nccl = true;
+  truth.idle_share = 0.6;
+  fit::synthetic::TemporaryDatabase database("parts-host");
+  fit::synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
+  const auto models = std::make_shared<const fit::Models>(fit::fit_models(database.get()));
+  const fit::Predictor predictor = fit::make_predictor(models, "ddp", {});
+  for (const std::int64_t workers : {3, 8, 64}) {
+    const fit::Terms terms = predictor.central(workers);
+    const TimeParts parts = simulated_parts(fit::simulated_lanes(predictor, workers));
+    const double near_s = 1e-6 * terms.step_s();
+    EXPECT_GT(parts.host_s, 0.2 * terms.step_s()) << workers;
+    EXPECT_NEAR(parts.host_s, terms.host_s, near_s) << workers;
+    EXPECT_NEAR(parts.compute_s, terms.compute_s, near_s) << workers;
+    EXPECT_NEAR(parts.exposed_s, terms.exposed_s, near_s) << workers;
+    EXPECT_NEAR(parts.other_s, terms.other_s, near_s) << workers;
+    expect_sound(parts, terms.step_s(), "N = " + std::to_string(workers));
+  }
 }
 
 }  // namespace

@@ -34,10 +34,11 @@ struct PredictionRow {
   std::string bound;
   double extrapolation = 0;
   std::string note;
+  double host_s = 0;
   auto fields() const {
     return std::tie(strategy, world_size, gpus_per_node, step_s, step_low_s, step_high_s, confidence, compute_s,
                     communication_s, exposed_s, latency_s, bandwidth_s, skew_s, other_s, throughput, efficiency, bound,
-                    extrapolation, note);
+                    extrapolation, note, host_s);
   }
 };
 

@@ -21,10 +21,12 @@ struct StepRow {
   std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0;
   std::optional<double> loss;
   std::optional<double> learning_rate = std::nullopt, local_gradient_sqr = std::nullopt, gradient_sqr = std::nullopt;
+  std::optional<std::int64_t> device_idle_ns = std::nullopt;
   auto fields() const {
     return std::tie(id, shard_id, step, kind, samples, start_ns, duration_ns, data_wait_ns, host_to_device_ns,
                     buffers_ns, forward_ns, backward_ns, optimizer_ns, copy_ns, compute_ns, communication_ns,
-                    overlapped_ns, exposed_ns, skew_ns, loss, learning_rate, local_gradient_sqr, gradient_sqr);
+                    overlapped_ns, exposed_ns, skew_ns, loss, learning_rate, local_gradient_sqr, gradient_sqr,
+                    device_idle_ns);
   }
 };
 

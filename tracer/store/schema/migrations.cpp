@@ -56,6 +56,9 @@ constexpr Migration all_migrations[] = {
      "sh.clock_drift_ppb AS INTEGER) END AS aligned_start_ns, CASE WHEN sh.clock_reference <> 'unknown' THEN "
      "c.end_ns + sh.clock_offset_ns + CAST((c.end_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) END AS "
      "aligned_end_ns FROM collective c JOIN shard sh ON sh.id = c.shard_id"},
+    {7, "adds step.device_idle_ns and prediction.host_s",
+     "ALTER TABLE \"step\" ADD COLUMN \"device_idle_ns\" INTEGER; "
+     "ALTER TABLE \"prediction\" ADD COLUMN \"host_s\" REAL"},
 };
 
 }  // namespace

@@ -162,6 +162,9 @@ constexpr std::array step_columns = {
         "squared norm of this rank's own gradient before the all-reduce; on one rank the mean over its micro-batches; "
         "NULL: not measured in this step"},
     Column{"gradient_sqr", "REAL", "", "squared norm of the gradient that the optimizer used; NULL: not measured"},
+    Column{"device_idle_ns", "INTEGER", "ns",
+           "the device waits for the host's launches: no kernel, copy or collective runs, and the step does not wait for "
+           "data; NULL: no kernel was recorded, as on a CPU"},
 };
 
 constexpr std::array phase_columns = {
@@ -282,10 +285,12 @@ constexpr std::array prediction_columns = {
     Column{"throughput", "REAL NOT NULL", "samples/s", ""},
     Column{"efficiency", "REAL NOT NULL", "", "throughput(N) / (N * throughput(1)), weak scaling"},
     Column{"bound", "TEXT NOT NULL", "",
-           "the binding term: compute, bandwidth, latency, skew, sharing, input, copies; of tables of step times "
+           "the binding term: compute, sharing, host, bandwidth, latency, skew, input, copies; of tables of step times "
            "communication"},
     Column{"extrapolation", "REAL NOT NULL", "", "N / largest measured N"},
     Column{"note", "TEXT NOT NULL", "", "assumptions and limits of the prediction"},
+    Column{"host_s", "REAL", "s",
+           "the device waits for the host's launches; NULL: predicted by a version that counted it as compute"},
 };
 
 constexpr std::array learning_rate_columns = {

@@ -21,6 +21,7 @@ constexpr Part parts[] = {{"step", &metrics::RunStep::duration_s},
                           {"communication", &metrics::RunStep::communication_s},
                           {"exposed", &metrics::RunStep::exposed_s},
                           {"skew", &metrics::RunStep::skew_s},
+                          {"host", &metrics::RunStep::host_s},
                           {"data wait", &metrics::RunStep::data_wait_s},
                           {"copies", &metrics::RunStep::copy_s}};
 
@@ -67,6 +68,7 @@ std::vector<Difference> differences(const Paired& paired, const std::function<bo
     if (!pair.has_steps()) continue;
     for (const Part& part : parts) {
       if (stopped()) return {};
+      if (part.value == &metrics::RunStep::host_s && !(pair.a->host_known() && pair.b->host_known())) continue;
       const auto of = [&](const metrics::Configuration& c) -> const std::vector<metrics::RunStep>& {
         return part.value == &metrics::RunStep::duration_s ? c.timed() : c.measured;
       };

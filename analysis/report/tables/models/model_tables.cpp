@@ -76,6 +76,9 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                "bandwidth are its parts. Exposed: communication not hidden by compute, without waiting for slower "
                "ranks. Corrected with measured data: predictions are multiplied by the ratio of measured and modelled "
                "times at the measured N. Beyond = N / largest measured N." +
+               (std::ranges::any_of(rows, [](const auto& row) { return row.host_s > 0; })
+                    ? " Host: the device waits for the host's launches."
+                    : "") +
                bound_text(rows);
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
@@ -90,6 +93,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    share("compute_share", "compute + sharing"),
                    share("exposed_share", "exposed"),
                    share("skew_share", "skew"),
+                   share("host_share", "host"),
                    share("other_share", "other"),
                    seconds("compute_s", "compute + sharing", "step_s"),
                    seconds("communication_s", "communication", "step_s"),
@@ -97,6 +101,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    seconds("bandwidth_s", "bandwidth", "step_s"),
                    seconds("exposed_s", "exposed", "step_s"),
                    seconds("skew_s", "skew", "step_s"),
+                   seconds("host_s", "host", "step_s"),
                    seconds("other_s", "other", "step_s"),
                    text("bound", "bound"),
                    quantity("extrapolation", "beyond", "×"),
@@ -105,7 +110,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   for (Column& column : table.columns) {
     // Values range from milliseconds to minutes, so each cell has its own number of decimals.
     if (column.kind == Kind::real) column.digits = column.name == "extrapolation" ? 3 : 4;
-    column.hide_zero = column.name.starts_with("skew") || column.name.starts_with("other");
+    column.hide_zero = column.name.starts_with("skew") || column.name.starts_with("host_s") || column.name.starts_with("other");
   }
   table.key_columns = 3;
   for (const store::PredictionRow& r : rows) {
@@ -122,6 +127,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                           of_step(r.compute_s),
                           of_step(r.exposed_s),
                           of_step(r.skew_s),
+                          of_step(r.host_s),
                           of_step(r.other_s),
                           r.compute_s,
                           r.communication_s,
@@ -129,6 +135,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                           r.bandwidth_s,
                           r.exposed_s,
                           r.skew_s,
+                          r.host_s,
                           r.other_s,
                           r.bound,
                           r.extrapolation > 1.0 ? Cell(r.extrapolation) : Cell(),

@@ -40,7 +40,7 @@ std::vector<store::PredictionRow> read_predictions(const Source& source) {
       source.db,
       "SELECT strategy, world_size, gpus_per_node, step_s, step_low_s, step_high_s, confidence, compute_s, "
       "communication_s, exposed_s, latency_s, bandwidth_s, skew_s, other_s, throughput, efficiency, bound, "
-      "extrapolation, note FROM prediction ORDER BY strategy, gpus_per_node, world_size");
+      "extrapolation, note, COALESCE(host_s, 0) FROM prediction ORDER BY strategy, gpus_per_node, world_size");
   while (q.executeStep()) {
     store::PredictionRow row;
     row.strategy = q.getColumn(0).getString();
@@ -54,7 +54,8 @@ std::vector<store::PredictionRow> read_predictions(const Source& source) {
     }
     row.bound = q.getColumn(i++).getString();
     row.extrapolation = q.getColumn(i++).getDouble();
-    row.note = q.getColumn(i).getString();
+    row.note = q.getColumn(i++).getString();
+    row.host_s = q.getColumn(i).getDouble();
     rows.push_back(std::move(row));
   }
   return rows;

@@ -20,6 +20,7 @@ struct TermColumn {
 constexpr TermColumn terms[] = {
     {Term::compute, "a rank's own compute"},
     {Term::sharing, "additional compute and communication time because ranks share cores"},
+    {Term::host, "the device waits for the host's launches"},
     {Term::bandwidth, "the part of all-reduces that is proportional to their bytes"},
     {Term::latency, "the part of all-reduces that does not depend on their bytes, and broadcasts of buffers"},
     {Term::skew, "waiting for slower ranks"},

@@ -11,13 +11,19 @@
 namespace ddpprof::report {
 namespace {
 
-constexpr const char* part_rule =
+constexpr const char* rank_part_rule =
     "Compute: intervals in which the rank computes, including overlapped communication. Exposed = communication − "
-    "compute, including waits. Waits: for slower ranks inside collectives. Input: waiting for data and copying it to "
-    "the device. Other: the rest of the step. ";
+    "compute, including waits. Waits: for slower ranks inside collectives. Host: the device waits for the host's "
+    "launches. Input: waiting for data and copying it to the device. Other: the rest of the step. ";
 
 double other_s(const metrics::RankStep& step) {
   return step.parts()[static_cast<std::size_t>(metrics::RankPart::other)];
+}
+
+// Jobs on CPUs have no such time.
+void hide_without_host(Table& table) {
+  for (Column& column : table.columns)
+    if (column.name.starts_with("host_")) column.hide_zero = true;
 }
 
 template <class Value>
@@ -39,7 +45,7 @@ Table ranks_table(const metrics::RankTimes& times) {
                                   : std::string("Medians over the measured steps that every rank recorded. ")) +
                "Without such a step, medians are over each rank's own steps, and ranks are not compared. Medians of "
                "parts need not add up. " +
-               part_rule +
+               rank_part_rule +
                "Against the mean = compute of the rank / mean over the ranks − 1. Slowest: share of the steps in which "
                "the compute of this rank took longest (ties go to the lower rank). Last: share of the collectives in "
                "which this rank arrived last.";
@@ -54,10 +60,12 @@ Table ranks_table(const metrics::RankTimes& times) {
                    seconds("overlapped_median_s", "overlapped", "step_median_s"),
                    seconds("exposed_median_s", "exposed", "step_median_s"),
                    seconds("skew_median_s", "waits", "step_median_s"),
+                   seconds("host_median_s", "host", "step_median_s"),
                    seconds("input_median_s", "input", "step_median_s"),
                    seconds("other_median_s", "other", "step_median_s"),
                    share("slowest_share", "slowest"),
                    share("last_share", "last")};
+  hide_without_host(table);
   table.key_columns = 2;
   auto by_rank = measured_by_rank(times);
   const metrics::StepRows complete = complete_steps(times);
@@ -71,6 +79,7 @@ Table ranks_table(const metrics::RankTimes& times) {
     computes.push_back(median_over(steps, [](const metrics::RankStep& step) { return step.compute_s; }));
   }
   const double mean = computes.empty() ? 0.0 : stats::mean(computes);
+  const auto if_known = [&](double value) { return times.communication_known ? Cell(value) : Cell(); };
   for (const auto& [rank, steps] : by_rank) {
     const auto median = [&, &of = steps](double metrics::RankStep::*field) {
       return median_over(of, [&](const metrics::RankStep& step) { return step.*field; });
@@ -81,8 +90,9 @@ Table ranks_table(const metrics::RankTimes& times) {
     table.rows.push_back(
         {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), median(&metrics::RankStep::step_s),
          compute, mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
-         median(&metrics::RankStep::communication_s), median(&metrics::RankStep::overlapped_s),
-         median(&metrics::RankStep::exposed_s), median(&metrics::RankStep::skew_s), median(&metrics::RankStep::input_s),
+         if_known(median(&metrics::RankStep::communication_s)), if_known(median(&metrics::RankStep::overlapped_s)),
+         if_known(median(&metrics::RankStep::exposed_s)), if_known(median(&metrics::RankStep::skew_s)),
+         median(&metrics::RankStep::host_s), median(&metrics::RankStep::input_s),
          median_over(steps, other_s), ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
          times.arrivals.empty() ? Cell()
                                 : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
@@ -94,7 +104,7 @@ Table rank_steps_table(const metrics::RankTimes& times) {
   Table table;
   table.name = "rank_steps";
   table.title = "Steps of each rank";
-  table.note = part_rule;
+  table.note = rank_part_rule;
   table.empty = "No step in this range. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
   table.columns = {count("step", "step"),
                    count("rank", "rank"),
@@ -105,12 +115,16 @@ Table rank_steps_table(const metrics::RankTimes& times) {
                    seconds("overlapped_s", "overlapped", "step_s"),
                    seconds("exposed_s", "exposed", "step_s"),
                    seconds("skew_s", "waits", "step_s"),
+                   seconds("host_s", "host", "step_s"),
                    seconds("input_s", "input", "step_s"),
                    seconds("other_s", "other", "step_s")};
+  hide_without_host(table);
   table.key_columns = 2;
+  const auto if_known = [&](double value) { return times.communication_known ? Cell(value) : Cell(); };
   for (const metrics::RankStep& step : times.steps) {
-    table.rows.push_back({step.step, step.rank, step.kind, step.step_s, step.compute_s, step.communication_s,
-                          step.overlapped_s, step.exposed_s, step.skew_s, step.input_s, other_s(step)});
+    table.rows.push_back({step.step, step.rank, step.kind, step.step_s, step.compute_s, if_known(step.communication_s),
+                          if_known(step.overlapped_s), if_known(step.exposed_s), if_known(step.skew_s), step.host_s,
+                          step.input_s, other_s(step)});
   }
   return table;
 }

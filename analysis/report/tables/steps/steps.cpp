@@ -34,6 +34,7 @@ constexpr Field parts[] = {
     {"overlapped_s", "overlapped", &metrics::RunStep::overlapped_s, false, true},
     {"exposed_s", "exposed", &metrics::RunStep::exposed_s, false, true},
     {"skew_s", "skew", &metrics::RunStep::skew_s, true},
+    {"host_s", "host", &metrics::RunStep::host_s, true},
 };
 
 // A table about configurations whose text without rows is no_measured_step.
@@ -49,8 +50,9 @@ void add(Table& table, std::initializer_list<Column> columns) {
 
 void add(Row& row, std::initializer_list<Cell> cells) { row.insert(row.end(), cells.begin(), cells.end()); }
 
-// Unknown if the part is communication whose times were not recorded.
+// Unknown if the part is communication whose times were not recorded, or if the device's idle time is unknown.
 Cell part_cell(const metrics::Configuration& c, const Field& part, double value) {
+  if (part.value == &metrics::RunStep::host_s && !c.host_known()) return Cell();
   return part.communication && !c.communication_known ? Cell() : Cell(value);
 }
 
@@ -120,7 +122,10 @@ Table time_table(const Source& source) {
                               "N = 1 communication is a local all-reduce: nothing is transferred.");
   if (std::any_of(source.configurations.begin(), source.configurations.end(),
                   [](const metrics::Configuration& c) { return c.device == "cuda"; }))
-    table.note += " On a GPU, forward, backward and optimizer are the times in which the host launches them.";
+    table.note +=
+        " On a GPU, forward, backward and optimizer are the times in which the host launches them; in imports, the "
+        "times of the device. Host: the device waits for the host's launches: it runs no kernel, copy or collective, "
+        "and the step does not wait for data.";
   add_parts(table);
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;

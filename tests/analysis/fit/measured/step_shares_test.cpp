@@ -15,14 +15,14 @@ TEST(StepShares, OfOneStepDoNotOverlap) {
     StepShares expected;
   };
   for (const Case& c : {
-           Case{"intervals", true, true, 6, 5, 2, 1, 0, {0.6, 0.1, 0.1, 0.2, 0.1}},
-           Case{"waiting is part of what is exposed", true, true, 6, 5, 1, 3, 0, {0.6, 0.0, 0.1, 0.3, 0.1}},
-           Case{"one rank exchanges nothing", true, false, 6, 1, 1, 0, 0, {0.6, 0.0, 0.0, 0.4, 0.1}},
-           Case{"DataParallel's copies", false, true, 6, 3, 3, 0, 3, {0.6, 0.3, 0.0, 0.1, 0.1}},
-           Case{"copies beside kernels count as compute", false, true, 6, 5, 3, 0, 5, {0.6, 0.3, 0.0, 0.1, 0.1}},
+           Case{"intervals", true, true, 6, 5, 2, 1, 0, {0.6, 0.1, 0.1, 0.0, 0.2, 0.1}},
+           Case{"waiting is part of what is exposed", true, true, 6, 5, 1, 3, 0, {0.6, 0.0, 0.1, 0.0, 0.3, 0.1}},
+           Case{"one rank exchanges nothing", true, false, 6, 1, 1, 0, 0, {0.6, 0.0, 0.0, 0.0, 0.4, 0.1}},
+           Case{"DataParallel's copies", false, true, 6, 3, 3, 0, 3, {0.6, 0.3, 0.0, 0.0, 0.1, 0.1}},
+           Case{"copies beside kernels count as compute", false, true, 6, 5, 3, 0, 5, {0.6, 0.3, 0.0, 0.0, 0.1, 0.1}},
            Case{
-               "phases alone: copies inside of the passes are copies", false, true, 0, 0, 0, 0, 4, {0.6, 0.4, 0, 0, 0}},
-           Case{"more was exposed than the step took", true, true, 6, 12, 12, 2, 0, {0.0, 0.8, 0.2, 0.0, 0.0}},
+               "phases alone: copies inside of the passes are copies", false, true, 0, 0, 0, 0, 4, {0.6, 0.4, 0, 0.0, 0, 0}},
+           Case{"more was exposed than the step took", true, true, 6, 12, 12, 2, 0, {0.0, 0.8, 0.2, 0.0, 0.0, 0.0}},
        }) {
     StepInfo step;
     step.duration_ns = 10'000'000;
@@ -39,12 +39,35 @@ TEST(StepShares, OfOneStepDoNotOverlap) {
     EXPECT_DOUBLE_EQ(shares.skew, c.expected.skew) << c.what;
     EXPECT_DOUBLE_EQ(shares.other, c.expected.other) << c.what;
     EXPECT_DOUBLE_EQ(shares.input, c.expected.input) << c.what;
+    EXPECT_EQ(shares.host, 0.0) << c.what;
     EXPECT_DOUBLE_EQ(shares.compute + shares.exposed + shares.skew + shares.other, 1.0) << c.what;
   }
 }
 
+// A device that waits for launches: this time is taken from the rest of the step, never from another part.
+TEST(StepShares, WaitsForLaunchesAreAPartOfTheirOwn) {
+  StepInfo step;
+  step.duration_ns = 100;
+  step.compute_ns = 20;
+  step.communication_ns = 12;
+  step.exposed_ns = 10;
+  step.skew_ns = 4;
+  step.data_ns = 5;
+  step.device_idle_ns = 60;
+  const StepShares shares = shares_of(step, true, true);
+  EXPECT_DOUBLE_EQ(shares.compute, 0.2);
+  EXPECT_DOUBLE_EQ(shares.exposed, 0.06);
+  EXPECT_DOUBLE_EQ(shares.skew, 0.04);
+  EXPECT_DOUBLE_EQ(shares.host, 0.6);
+  EXPECT_DOUBLE_EQ(shares.other, 0.1);
+  EXPECT_DOUBLE_EQ(shares.input, 0.05);
+  step.device_idle_ns = 90;  // more than is left: clocks of host and device differ
+  EXPECT_DOUBLE_EQ(shares_of(step, true, true).host, 0.7);
+  EXPECT_DOUBLE_EQ(shares_of(step, true, true).other, 0.0);
+}
+
 TEST(StepShares, TheirMeanIsAPartition) {
-  const StepShares mean = mean_of({{0.5, 0.25, 0.25, 0.0, 0.0}, {0.25, 0.25, 0.0, 0.5, 0.25}});
+  const StepShares mean = mean_of({{0.5, 0.25, 0.25, 0.0, 0.0, 0.0}, {0.25, 0.25, 0.0, 0.0, 0.5, 0.25}});
   EXPECT_DOUBLE_EQ(mean.compute, 0.375);
   EXPECT_DOUBLE_EQ(mean.exposed, 0.25);
   EXPECT_DOUBLE_EQ(mean.skew, 0.125);

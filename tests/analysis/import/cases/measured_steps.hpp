@@ -1,6 +1,7 @@
 // What an import says about its measured steps.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace ddpprof::import {
 
 struct MeasuredStep {
   std::int64_t duration_ns = 0, compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, samples = 0;
+  std::optional<std::int64_t> device_idle_ns = std::nullopt;
 };
 
 struct Case {
@@ -43,10 +45,11 @@ inline Case import_case(const std::vector<std::filesystem::path>& files) {
   }
   SQLite::Statement steps(database.sql(),
                           "SELECT st.duration_ns, st.compute_ns, st.communication_ns, st.overlapped_ns, st.exposed_ns, "
-                          "st.samples FROM step st JOIN shard s ON s.id = st.shard_id ORDER BY s.rank, st.step");
+                          "st.samples, st.device_idle_ns FROM step st JOIN shard s ON s.id = st.shard_id ORDER BY s.rank, st.step");
   while (steps.executeStep()) {
     const auto number = [&](int column) { return steps.getColumn(column).getInt64(); };
-    result.steps.push_back({number(0), number(1), number(2), number(3), number(4), number(5)});
+    result.steps.push_back({number(0), number(1), number(2), number(3), number(4), number(5),
+                            steps.getColumn(6).isNull() ? std::nullopt : std::optional(number(6))});
   }
   SQLite::Statement ranks(database.sql(), "SELECT rank FROM shard ORDER BY rank");
   while (ranks.executeStep()) result.ranks.push_back(ranks.getColumn(0).getInt64());

@@ -169,6 +169,17 @@ TEST_P(MeasuredTraces, AgreeWithIntervalArithmeticToTheNanosecond) {
     EXPECT_EQ(totals.busy_ns, length_ns(within(all))) << name;
   }
   EXPECT_EQ(found.at("all").collective_kernels, reference.nccl_kernels);
+
+  // Devices wait for launches where no interval is, within the steps of the device. Neither job waits for data.
+  store::Database database = store::Database::open_read(place.path() / "imported.db");
+  SQLite::Statement steps(database.sql(), "SELECT start_ns, duration_ns, device_idle_ns, data_wait_ns FROM step");
+  int count = 0;
+  for (; steps.executeStep(); ++count) {
+    const std::int64_t start_ns = steps.getColumn(0).getInt64(), duration_ns = steps.getColumn(1).getInt64();
+    EXPECT_EQ(steps.getColumn(3).getInt64(), 0);
+    EXPECT_EQ(steps.getColumn(2).getInt64(), duration_ns - length_ns(common(all, {{start_ns, start_ns + duration_ns}})));
+  }
+  EXPECT_GT(count, 2);
 }
 
 // The supplied values were computed in microseconds with doubles: exact if times are whole microseconds, as on the

@@ -1,0 +1,92 @@
+// The time in which the device waits for the host's launches, by closed forms of made traces.
+#include <gmock/gmock.h>
+
+#include "tests/analysis/import/cases/made_trace.hpp"
+#include "tests/analysis/import/cases/measured_steps.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+Case import_text(const std::string& text) {
+  const Folder folder;
+  return import_case({folder.write("trace.json", text)});
+}
+
+// From the second step on, a step lasts 4000 us, from the end of one all-reduce to the end of the next. Kernels run in
+// 1800 us of it.
+constexpr std::int64_t us = 1000, idle_ns = 2200 * us;
+
+std::string at_us(const MadeTrace& made, int step, int after_us) {
+  return std::to_string(made.at_us + 4000 * step + after_us);
+}
+
+TEST(DeviceIdle, IsWhatNoKernelFills) {
+  const Case found = import_text(MadeTrace{}.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_EQ(found.steps[i].duration_ns, 4000 * us);
+    EXPECT_EQ(found.steps[i].device_idle_ns, idle_ns);
+  }
+}
+
+TEST(DeviceIdle, CopiesAreNotIdle) {
+  MadeTrace made;
+  TraceText trace = made.trace();
+  for (int step = 0; step < 3; ++step)  // 200 us beside no kernel, and 100 beside one
+    for (const auto& [after_us, lasts] : {std::pair{2500, "200"}, {300, "100"}})
+      trace.events.push_back(complete_event("gpu_memcpy", "Memcpy HtoD", at_us(made, step, after_us), lasts, "0", "30",
+                                            R"("device": 0, "stream": 30, "bytes": 100)"));
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[1].device_idle_ns, idle_ns - 200 * us);
+}
+
+TEST(DeviceIdle, WaitsForDataAreInput) {
+  MadeTrace made;
+  TraceText trace = made.trace();
+  for (int step = 0; step < 3; ++step)  // 400 us while the device has no work, of which a copy fills 100
+    trace.events.push_back(complete_event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                                          at_us(made, step, 2500), "400", "100", "100",
+                                          "\"External id\": " + std::to_string(900 + step)));
+  for (int step = 0; step < 3; ++step)
+    trace.events.push_back(complete_event("gpu_memcpy", "Memcpy HtoD", at_us(made, step, 2600), "100", "0", "30",
+                                          R"("device": 0, "stream": 30, "bytes": 100)"));
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[1].device_idle_ns, idle_ns - 400 * us);
+}
+
+TEST(DeviceIdle, AnotherStreamsKernelFillsIt) {
+  MadeTrace made;
+  TraceText trace = made.trace();
+  for (int step = 0; step < 3; ++step)
+    trace.events.push_back(complete_event("kernel", "long_one", at_us(made, step, 1000), "2000", "0", "9",
+                                          R"("device": 0, "stream": 9, "correlation": )" + std::to_string(5000 + step)));
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  // The step ends with that kernel, at 3000 us: idle from there to 100 us of the next step.
+  EXPECT_EQ(found.steps[1].duration_ns, 4000 * us);
+  EXPECT_EQ(found.steps[1].device_idle_ns, 1100 * us);
+}
+
+TEST(DeviceIdle, IsUnknownWithoutComputeKernels) {
+  MadeTrace made;
+  made.compute_kernels = false;
+  const Case found = import_text(made.text());
+  ASSERT_EQ(found.imported.error, "");
+  for (const MeasuredStep& step : found.steps) EXPECT_EQ(step.device_idle_ns, std::nullopt);
+}
+
+TEST(DeviceIdle, JobsOnCpusHaveNone) {
+  const Case found = import_text(MadeGloo{}.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_FALSE(found.steps.empty());
+  for (const MeasuredStep& step : found.steps) EXPECT_EQ(step.device_idle_ns, std::nullopt);
+}
+
+}  // namespace
+}  // namespace ddpprof::import
