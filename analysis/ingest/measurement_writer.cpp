@@ -154,6 +154,9 @@ void MeasurementWriter::write_collectives(const LoadedShard& shard, const std::v
     row.algorithm = fact.choice.algorithm;
     row.protocol = fact.choice.protocol;
     row.channels = fact.choice.channels;
+    row.peer = fact.details.peer;
+    if (fact.details.asynchronous) row.asynchronous = *fact.details.asynchronous ? 1 : 0;
+    row.largest_split = fact.details.largest_split;
     rows.insert(row);
   }
 }

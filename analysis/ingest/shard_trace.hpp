@@ -53,6 +53,12 @@ struct NumberFact {
   std::int64_t time_ns = 0;
   double value = 0.0;
 };
+// What a profiler reports of a collective's call.
+struct CallDetails {
+  std::optional<std::int64_t> peer;     // of a send or a receive, in the group
+  std::optional<bool> asynchronous;     // the call returns without waiting
+  std::optional<double> largest_split;  // largest part of an all-to-all / the mean, if the parts differ
+};
 struct CollectiveFact {
   std::uint64_t communicator = 0, sequence = 0;
   std::int64_t bytes = 0;
@@ -60,6 +66,7 @@ struct CollectiveFact {
   std::optional<std::int64_t> launch_ns, start_ns, end_ns;
   bool host_timed = false;  // start and end are from the backend's thread instead of NCCL's kernels
   NcclChoice choice;
+  CallDetails details;
 };
 struct NcclKernelFact {
   Interval time;

@@ -78,7 +78,7 @@ const std::vector<Recipe>& recipes() {
       {{"phases", "time of a step by phase"}, "Phases", {time_table, phases_table}},
       {{"collectives", "each gradient bucket's all-reduce, and the other collectives"},
        "Collectives",
-       {collectives_table}},
+       {collectives_table, process_groups_table}},
       {{"overlap", "communication hidden behind compute, and exposed"},
        "Overlap",
        {overlap_table, device_time_table},

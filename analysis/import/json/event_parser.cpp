@@ -101,6 +101,13 @@ class Reader {
       flaw_ = EventFlaw::bad_argument;
   }
 
+  // Reads true, false, 1, 0 or the text of one of them. Other values are ignored.
+  void truth(value v, std::optional<bool>& into) {
+    const std::string_view token = take(v.type()) == json_type::string ? text(v) : trimmed(v.raw_json_token());
+    if (token == "true" || token == "True" || token == "1") into = true;
+    if (token == "false" || token == "False" || token == "0") into = false;
+  }
+
   // Reads [x, y, z], or the text of it.
   void volume(value v, std::int64_t& into) {
     if (take(v.type()) != json_type::array) return;
@@ -169,15 +176,19 @@ class Reader {
       case 'S':
         if (key == "Sequence number") whole(v, into.sequence_number);
         if (key == "Seq") whole(v, into.collective_sequence);
+        if (key == "Src Rank") whole(v, into.source_rank);
         break;
       case 'F':
         if (key == "Fwd thread id") whole(v, into.forward_thread);
         break;
       case 'C':
         if (key == "Collective name") into.collective = text(v);
+        if (key == "Comms Id") into.communicator = text(v);
         break;
       case 'I':
         if (key == "In msg nelems") whole(v, into.in_elements);
+        if (key == "In split size") shapes(v, into.in_splits);
+        if (key == "Is asynchronized op") truth(v, into.asynchronous);
         if (key == "Input Dims" || key == "Input dims") shapes(v, into.input_shapes);
         if (key == "Input type") shapes(v, into.input_types);
         break;
@@ -187,9 +198,11 @@ class Reader {
       case 'D':
         if (key == "Device Id") whole(v, into.device_id);
         if (key == "Device Type") whole(v, into.device_type);
+        if (key == "Dst Rank") whole(v, into.target_rank);
         break;
       case 'O':
         if (key == "Out msg nelems") whole(v, into.out_elements);
+        if (key == "Out split size") shapes(v, into.out_splits);
         break;
       case 'G':
         if (key == "Group size") whole(v, into.group_size);

@@ -82,13 +82,53 @@ std::uint32_t KinetoReader::group_of(const Event& event) {
   if (ranks.empty() && arguments.group_start >= 0 && stride > 0 && size > 0 && size <= most_listed_ranks &&
       *arguments.group_start + (size - 1) * stride < most_ranks_of_a_job)
     for (std::int64_t i = 0; i < size; ++i) ranks.push_back(*arguments.group_start + i * stride);
-  if (arguments.group.empty() && ranks.empty()) return 0;
+  if (arguments.group.empty() && ranks.empty() && arguments.communicator.empty()) return 0;
   std::string text(arguments.group);
+  // Groups without a name are distinguished by the communicator's number, which is equal on all its ranks.
+  if (arguments.group.empty() && ranks.empty()) text.append("communicator ").append(arguments.communicator);
   // Two halves of a world may both be named "1"; their ranks distinguish them.
   if (!ranks.empty()) text.append(" ").append(list_text(ranks));
   const std::uint32_t group = rank_.names.intern(text);
   if (!ranks.empty()) rank_.group_ranks.try_emplace(group, ranks);
+  GroupText& named = rank_.group_texts[group];
+  if (named.name.empty()) named.name = arguments.group;
+  if (named.description.empty()) named.description = arguments.group_description;
   return group;
+}
+
+ingest::CallDetails KinetoReader::details_of(const Event::Arguments& arguments, CollectiveOp op) {
+  ingest::CallDetails details;
+  details.asynchronous = arguments.asynchronous;
+  const std::optional<std::int64_t> peer = op == CollectiveOp::send      ? arguments.target_rank
+                                           : op == CollectiveOp::receive ? arguments.source_rank
+                                                                         : std::nullopt;
+  if (peer >= 0 && peer < most_ranks_of_a_job) details.peer = peer;
+  double largest = 1.0;
+  for (const std::string_view list : {arguments.in_splits, arguments.out_splits}) {
+    const std::vector<std::int64_t> parts = whole_numbers(list);
+    double sum = 0.0, most = 0.0;
+    for (const std::int64_t part : parts) {
+      sum += static_cast<double>(part);
+      most = std::max(most, static_cast<double>(part));
+    }
+    if (sum > 0.0) largest = std::max(largest, most * static_cast<double>(parts.size()) / sum);
+  }
+  if (largest > 1.0) details.largest_split = largest;
+  return details;
+}
+
+// Sets names and descriptions of groups that only distributedInfo has, by their ranks or their name.
+void KinetoReader::describe_groups() {
+  for (auto& [group, text] : rank_.group_texts) {
+    const auto ranks = rank_.group_ranks.find(group);
+    for (const ConfiguredGroup& configured : configured_groups_) {
+      const bool by_ranks = ranks != rank_.group_ranks.end() && !configured.ranks.empty();
+      if (by_ranks ? configured.ranks != ranks->second : text.name.empty() || configured.text.name != text.name) continue;
+      if (by_ranks && !text.name.empty() && !configured.text.name.empty() && configured.text.name != text.name) continue;
+      if (text.name.empty()) text.name = configured.text.name;
+      if (text.description.empty()) text.description = configured.text.description;
+    }
+  }
 }
 
 void KinetoReader::metadata(const Event& event) {
@@ -165,7 +205,9 @@ std::string KinetoReader::several_ranks() const {
 
 // Groups of collectives say how many ranks there are; the one rank that is in all groups is the file's.
 void KinetoReader::set_identity_by_groups() {
-  std::vector<std::vector<std::int64_t>> groups = configured_groups_;
+  std::vector<std::vector<std::int64_t>> groups;
+  for (const ConfiguredGroup& group : configured_groups_)
+    if (!group.ranks.empty()) groups.push_back(group.ranks);
   for (const auto& [group, ranks] : rank_.group_ranks) groups.push_back(ranks);
   std::int64_t world = configured_size_;
   for (const std::vector<std::int64_t>& ranks : groups)
@@ -233,9 +275,15 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
         if (!group.is_object()) continue;
         const std::int64_t size = whole(group, "pg_size").value_or(0);
         if (size > 0 && size <= most_ranks_of_a_job) configured_size_ = std::max(configured_size_, size);
+        ConfiguredGroup configured;
         if (const auto ranks = group.find("ranks"); ranks != group.end() && ranks->is_array())
-          if (std::vector<std::int64_t> members = whole_numbers(ranks->dump()); !members.empty())
-            configured_groups_.push_back(std::move(members));
+          configured.ranks = whole_numbers(ranks->dump());
+        const auto text = [&](const char* name) {
+          const auto found = group.find(name);
+          return found != group.end() && found->is_string() ? found->get<std::string>() : std::string();
+        };
+        configured.text = {text("pg_name"), text("pg_desc")};
+        configured_groups_.push_back(std::move(configured));
       }
     if (const auto backend = value.find("backend"); backend != value.end() && backend->is_string())
       rank_.backend = lower(backend->get<std::string>());
@@ -293,6 +341,7 @@ void KinetoReader::finish() {
   if (rank_.job && rank_.job->last_step > 0)
     std::erase_if(rank_.steps, [&](const StepMark& step) { return step.number > rank_.job->last_step; });
   set_identity_by_groups();
+  describe_groups();
   if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) rank_.batch = first->second;
 }
 

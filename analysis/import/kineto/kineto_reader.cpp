@@ -180,6 +180,7 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   run.group = group_of(event);
   run.group_size = group_size(arguments);
   run.stream = raw.slice.stream;
+  run.details = details_of(arguments, run.op);
   rank_.runs.push_back(run);
 }
 
@@ -319,6 +320,7 @@ void KinetoReader::host_run(const Event& event, Span time) {
   run.group_size = group_size(event.arguments);
   run.on_host = true;
   run.unfinished = event.arguments.unfinished;
+  run.details = details_of(event.arguments, run.op);
   rank_.runs.push_back(run);
   mark_process(event);
   set_backend(event.name);
@@ -341,6 +343,7 @@ void KinetoReader::host_call(const Event& event, Span time, CollectiveMark mark)
   call.group = group_of(event);
   call.group_size = group_size(arguments);
   call.outer = mark == CollectiveMark::c10d;
+  call.details = details_of(arguments, call.op);
   rank_.calls.push_back(call);
   mark_process(event);
   if (mark == CollectiveMark::annotation) set_backend(event.name);

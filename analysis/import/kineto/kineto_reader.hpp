@@ -81,6 +81,8 @@ class KinetoReader : public TraceVisitor {
   void mark_process(const Event&);  // the event shows that its process trains
   void mark_step(const Event&, std::int64_t number, Span);
   void set_identity_by_groups();
+  void describe_groups();
+  static ingest::CallDetails details_of(const Event::Arguments&, CollectiveOp);
   void refuse(std::string_view why, std::uint64_t offset);
   void report_invalid_size();  // of the current event
   std::int64_t size_in(std::optional<std::int64_t>);
@@ -117,7 +119,11 @@ class KinetoReader : public TraceVisitor {
   };
   std::map<std::int64_t, NumberedStep> steps_;  // the first step of each number
   std::int64_t simultaneous_steps_ = 0, other_ranks_ = 0;
-  std::vector<std::vector<std::int64_t>> configured_groups_;  // of distributedInfo
+  struct ConfiguredGroup {
+    std::vector<std::int64_t> ranks;
+    GroupText text;
+  };
+  std::vector<ConfiguredGroup> configured_groups_;            // of distributedInfo
   std::int64_t configured_size_ = 0;                          // of the largest group
   Span last_host_work_;
   std::string last_category_;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -81,6 +82,22 @@ void write_memory(store::Database& database, std::int64_t measurement_id, std::s
     for (const DeviceMemory& memory : rank.file->training.memory)
       rows.insert({measurement_id, rank.shard->rank, device++, memory.held_bytes, memory.peak_bytes});
   }
+}
+
+void write_groups(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
+  std::map<std::uint64_t, store::ProcessGroupRow> rows;
+  for (const ImportedRank& rank : ranks)
+    for (const ProcessGroup& group : rank.file->training.groups) {
+      store::ProcessGroupRow& row = rows[group.communicator];
+      row.measurement_id = measurement_id;
+      row.communicator = std::bit_cast<std::int64_t>(group.communicator);
+      if (row.name.empty()) row.name = group.name;
+      if (row.description.empty()) row.description = group.description;
+      if (group.size > 0) row.size = std::max(row.size.value_or(0), group.size);
+      if (!group.ranks.empty()) row.ranks = nlohmann::json(group.ranks).dump();
+    }
+  store::Inserter<store::ProcessGroupRow> inserter(database);
+  for (const auto& [communicator, row] : rows) inserter.insert(row);
 }
 
 void write_device_times(store::Database& database, std::span<const ImportedRank> ranks) {
@@ -176,6 +193,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
 void write_device_rows(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
   write_device_times(database, ranks);
   write_memory(database, measurement_id, ranks);
+  write_groups(database, measurement_id, ranks);
 }
 
 }  // namespace ddpprof::import

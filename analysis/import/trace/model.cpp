@@ -71,7 +71,25 @@ class Model {
       if (!view.buckets.empty()) between = without;
       (view.buckets.empty() ? without : with) += 1;
     }
-    if (with > 0 && between > 0)
+    // The host called all-reduces in the step, but none of their kernels was recorded.
+    const auto lost = std::ranges::count_if(views_, [&](const StepView& view) {
+      const Span& time = view.step->time;
+      const auto inside = [&](std::int64_t at_ns) { return at_ns >= time.start_ns && at_ns < time.end_ns; };
+      return std::ranges::any_of(rank_.calls,
+                                 [&](const CollectiveCall& call) {
+                                   return call.outer && call.op == CollectiveOp::all_reduce &&
+                                          inside(call.time.start_ns);
+                                 }) &&
+             std::ranges::none_of(collectives_, [&](const Collective& one) { return inside(one.launch_ns); });
+    });
+    if (with > 0 && lost > 0)
+      note(Severity::warning, "collective_kernels_lost", lost,
+           fmt::format("steps whose all-reduces were called, but none of whose kernels was recorded, besides {} with "
+                       "kernels: the profiler lost them, often at its start",
+                       with),
+           "use more warm-up steps in the profiler's schedule (torch.profiler.schedule(warmup=…)); the medians include "
+           "these steps");
+    else if (with > 0 && between > 0)
       note(Severity::warning, "steps_without_reduction", between,
            fmt::format("steps that reduce no gradients, besides {} that do: with gradient accumulation, each "
                        "micro-batch was annotated as a step",
@@ -304,6 +322,7 @@ class Model {
       }
       fact.host_timed = collective.on_host;
       fact.choice = collective.choice;
+      fact.details = collective.details;
       facts_.collectives.push_back(fact);
     }
     std::stable_sort(facts_.collectives.begin(), facts_.collectives.end(),

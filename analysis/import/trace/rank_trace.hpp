@@ -14,6 +14,7 @@
 #include "analysis/import/trace/job_facts.hpp"
 #include "analysis/import/trace/slice_store.hpp"
 #include "analysis/ingest/nccl_operations.hpp"
+#include "analysis/ingest/shard_trace.hpp"
 
 namespace ddpprof::import {
 
@@ -108,6 +109,7 @@ struct CollectiveCall {
   std::uint32_t group = 0;  // number of its name; 0: the default group
   std::int64_t group_size = 0;
   bool outer = true;  // not nested in another call's record (mark_outer_calls())
+  ingest::CallDetails details;
 };
 
 // A collective's execution by a device's kernel or a backend's thread.
@@ -125,6 +127,12 @@ struct CollectiveRun {
   bool unfinished = false;  // the profiler stopped before the run's end was recorded
   ingest::NcclChoice choice;
   std::int64_t kernels = 1;  // that executed it
+  ingest::CallDetails details;
+};
+
+// How a file names a process group.
+struct GroupText {
+  std::string name, description;
 };
 
 struct RankTrace {
@@ -141,6 +149,7 @@ struct RankTrace {
   std::map<std::string, std::string> versions;
   std::vector<std::string> devices;  // names of the devices
   std::map<std::uint32_t, std::vector<std::int64_t>> group_ranks;
+  std::map<std::uint32_t, GroupText> group_texts;
 
   Names names;  // number 0 is the empty text
   SliceStore slices;

@@ -42,6 +42,7 @@ class TrainingBuilder {
     training_.source = host_.source;
     collectives_ = match_calls(rank_);
     training_.sequences_recorded = sequences_recorded(collectives_);
+    training_.groups = process_groups(rank_);
     mark_gradients(rank_, host_.steps, collectives_);
     cut_late_ends();
     read_devices();
@@ -427,6 +428,11 @@ class TrainingBuilder {
     if (host_.left_out > 0)
       note(Severity::warning, "steps_overlap", host_.left_out, "steps whose annotation overlaps the previous one",
            "they are left out; steps of a profiler schedule do not overlap");
+    if (host_.micro_batches > 1)
+      note(Severity::info, "micro_batches_annotated", static_cast<std::int64_t>(host_.steps.size()),
+           fmt::format("the optimizer runs once in {} annotated steps: these {} are micro-batches of one step",
+                       host_.micro_batches, host_.micro_batches),
+           "call prof.step() once per optimizer step to annotate steps");
     if (host_.cut > 0)
       note(Severity::info, "steps_cut", host_.cut, "steps that were running when recording began or stopped",
            "they are left out, because they were recorded only in part");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/import/trace/collectives.hpp"
 #include "analysis/import/trace/device_time.hpp"
 #include "analysis/import/trace/parallelism.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
@@ -57,6 +58,7 @@ struct Training {
   Parallelism parallelism = Parallelism::data;
   bool parameters_known = false;  // the size of each parameter is known, not only of buckets
   std::vector<WindowTime> device_times;
+  std::vector<ProcessGroup> groups;
   std::vector<DeviceMemory> memory;  // the fullest device first, then by number
   std::vector<Note> notes;
 };

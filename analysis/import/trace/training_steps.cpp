@@ -66,10 +66,38 @@ HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const 
   return found;
 }
 
+// If prof.step() was called once per micro-batch, only every k-th annotated step has an optimizer's step. Joins k
+// annotated steps to one step. Leaves the steps as they are if k is not the same throughout.
+void join_micro_batches(const std::vector<Span>& optimizers, HostSteps& found) {
+  if (found.source != StepSource::annotations) return;
+  std::vector<std::size_t> updates;  // annotated steps in which an optimizer's step begins
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    const Span& time = found.steps[i].time;
+    while (next < optimizers.size() && optimizers[next].start_ns < time.start_ns) ++next;
+    if (next < optimizers.size() && optimizers[next].start_ns < time.end_ns) updates.push_back(i);
+  }
+  if (updates.size() < 2) return;
+  const std::size_t count = updates[1] - updates[0];
+  for (std::size_t i = 1; i < updates.size(); ++i)
+    if (updates[i] - updates[i - 1] != count) return;
+  if (count < 2) return;
+  std::vector<HostStep> joined;
+  for (const std::size_t last : updates) {
+    if (last + 1 < count) continue;
+    const HostStep &from = found.steps[last + 1 - count], &to = found.steps[last];
+    joined.push_back(step_of(static_cast<std::int64_t>(joined.size()), from.name + " to " + to.name,
+                             {from.time.start_ns, to.time.end_ns}));
+  }
+  found.cut += static_cast<std::int64_t>(found.steps.size() - joined.size() * count);
+  found.micro_batches = static_cast<std::int64_t>(count);
+  found.steps = std::move(joined);
+}
+
 // Steps are kept only if recorded completely: half a step is too short, and a step over a pause too long.
 void leave_out_cut(const std::vector<Span>& kept, HostSteps& found) {
   if (kept.empty()) return;
-  found.cut = static_cast<std::int64_t>(std::erase_if(found.steps, [&](const HostStep& step) {
+  found.cut += static_cast<std::int64_t>(std::erase_if(found.steps, [&](const HostStep& step) {
     return std::none_of(kept.begin(), kept.end(), [&](const Span& window) {
       return step.time.start_ns >= window.start_ns && step.time.end_ns <= window.end_ns;
     });
@@ -112,6 +140,7 @@ HostSteps find_steps(RankTrace& rank) {
   const std::vector<Span> optimizers = outermost(std::move(rank.optimizers));
   const std::vector<Span> waits = outermost(std::move(rank.data_waits));
   HostSteps found = bounds_of(rank, optimizers, forwards);
+  join_micro_batches(optimizers, found);
   leave_out_cut(rank.kept, found);
   const std::vector<Span> backwards =
       rank.backwards.empty() ? find_backwards(rank, forwards, found.steps) : outermost(std::move(rank.backwards));

@@ -35,6 +35,7 @@ struct HostSteps {
   std::vector<HostStep> steps;  // in order, not overlapping
   std::int64_t left_out = 0;    // marks that overlap the mark before
   std::int64_t cut = 0;         // steps left out because recording began or stopped in them
+  std::int64_t micro_batches = 1;  // annotated steps of a step: above 1 if each micro-batch was annotated
 };
 
 // Consumes the rank's marks. The gradients must be ordered by time and the sorters finished.

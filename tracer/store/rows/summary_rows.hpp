@@ -57,10 +57,21 @@ struct CollectiveRow {
   std::optional<std::int64_t> start_ns, end_ns, transfer_ns, skew_ns;
   std::optional<std::string> datatype = std::nullopt, algorithm = std::nullopt, protocol = std::nullopt;
   std::optional<std::int64_t> channels = std::nullopt;
+  std::optional<std::int64_t> peer = std::nullopt, asynchronous = std::nullopt;
+  std::optional<double> largest_split = std::nullopt;
   auto fields() const {
     return std::tie(shard_id, step_id, communicator, sequence, op, bucket, bytes, ready_ns, launch_ns, start_ns, end_ns,
-                    transfer_ns, skew_ns, datatype, algorithm, protocol, channels);
+                    transfer_ns, skew_ns, datatype, algorithm, protocol, channels, peer, asynchronous, largest_split);
   }
+};
+
+struct ProcessGroupRow {
+  static constexpr std::string_view table = "process_group";
+  std::int64_t measurement_id = 0, communicator = 0;
+  std::string name, description;
+  std::optional<std::int64_t> size;
+  std::string ranks;
+  auto fields() const { return std::tie(measurement_id, communicator, name, description, size, ranks); }
 };
 
 struct DeviceTimeRow {

@@ -56,9 +56,15 @@ constexpr Migration all_migrations[] = {
      "sh.clock_drift_ppb AS INTEGER) END AS aligned_start_ns, CASE WHEN sh.clock_reference <> 'unknown' THEN "
      "c.end_ns + sh.clock_offset_ns + CAST((c.end_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) END AS "
      "aligned_end_ns FROM collective c JOIN shard sh ON sh.id = c.shard_id"},
-    {7, "adds step.device_idle_ns and prediction.host_s",
+    {7, "adds step.device_idle_ns, prediction.host_s, process_group, and peers and splits to collective",
      "ALTER TABLE \"step\" ADD COLUMN \"device_idle_ns\" INTEGER; "
-     "ALTER TABLE \"prediction\" ADD COLUMN \"host_s\" REAL"},
+     "ALTER TABLE \"prediction\" ADD COLUMN \"host_s\" REAL; "
+     "ALTER TABLE \"collective\" ADD COLUMN \"peer\" INTEGER; "
+     "ALTER TABLE \"collective\" ADD COLUMN \"asynchronous\" INTEGER; "
+     "ALTER TABLE \"collective\" ADD COLUMN \"largest_split\" REAL; "
+     "CREATE TABLE \"process_group\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), "
+     "\"communicator\" INTEGER NOT NULL, \"name\" TEXT NOT NULL, \"description\" TEXT NOT NULL, \"size\" INTEGER, "
+     "\"ranks\" TEXT NOT NULL, PRIMARY KEY (measurement_id, communicator))"},
 };
 
 }  // namespace

@@ -207,6 +207,20 @@ constexpr std::array collective_columns = {
     Column{"algorithm", "TEXT", "", "NCCL's choice: RING, TREE, NVLS, …; NULL: unknown"},
     Column{"protocol", "TEXT", "", "NCCL's choice: LL, LL128, SIMPLE; NULL: unknown"},
     Column{"channels", "INTEGER", "", "number that NCCL used; NULL: unknown"},
+    Column{"peer", "INTEGER", "", "rank in the group to which a send goes, or from which a receive comes; NULL: unknown"},
+    Column{"asynchronous", "INTEGER", "", "1: the call returned without waiting; 0: it waited; NULL: unknown"},
+    Column{"largest_split", "REAL", "",
+           "of an all-to-all with parts of different sizes: the largest part / the mean; NULL: equal parts, or unknown"},
+};
+
+constexpr std::array process_group_columns = {
+    Column{"measurement_id", "INTEGER NOT NULL REFERENCES measurement(id)", "", ""},
+    Column{"communicator", "INTEGER NOT NULL", "", "as in collective"},
+    Column{"name", "TEXT NOT NULL", "", "as recorded; empty: not recorded"},
+    Column{"description", "TEXT NOT NULL", "",
+           "PyTorch's group_desc: default_pg, mesh_dp_shard, mesh_tp, …; empty: not recorded"},
+    Column{"size", "INTEGER", "ranks", "NULL: unknown"},
+    Column{"ranks", "TEXT NOT NULL", "", "JSON list of its ranks in the job; empty: not recorded"},
 };
 
 constexpr std::array device_time_columns = {
@@ -391,6 +405,8 @@ constexpr std::array all_tables = {
     Table{"phase", "The phases of a step, in order. Stored for measured and unwrapped steps.", phase_columns, ""},
     Table{"grad_ready", "When each parameter's gradient was ready. Stored for measured steps.", grad_ready_columns, ""},
     Table{"collective", "Each collective on each rank.", collective_columns, ""},
+    Table{"process_group", "Groups of ranks that exchanged data. Imports only.", process_group_columns,
+          "PRIMARY KEY (measurement_id, communicator)"},
     Table{"device_time", "Activity of one rank's devices in a window of time, summarised at load. Imports only.",
           device_time_columns, "PRIMARY KEY (shard_id, name, start_ns)"},
     Table{"kernel_summary", "Kernels and copies of one rank's devices by name, summarised at load. Imports only.",

@@ -26,6 +26,12 @@ std::uint64_t communicator_of(const RankTrace& rank, std::uint32_t group) {
   return result;
 }
 
+void add(ingest::CallDetails& to, const ingest::CallDetails& from) {
+  if (!to.peer) to.peer = from.peer;
+  if (!to.asynchronous) to.asynchronous = from.asynchronous;
+  if (!to.largest_split) to.largest_split = from.largest_split;
+}
+
 std::int64_t group_size_of(const RankTrace& rank, std::uint32_t group, std::int64_t recorded) {
   const auto ranks = rank.group_ranks.find(group);
   return ranks == rank.group_ranks.end() ? recorded : static_cast<std::int64_t>(ranks->second.size());
@@ -124,6 +130,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
     collective.launch_ns = run.launch_ns > 0 ? run.launch_ns : run.time.start_ns;
     collective.recorded_sequence = run.sequence;
     collective.choice = run.choice;
+    collective.details = run.details;
     collective.kernels = run.kernels;
     collective.integral = run.integral;
     std::uint32_t group = run.group;
@@ -136,6 +143,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       collective.integral = collective.integral || call->integral;
       if (group == 0) group = call->group;
       if (group_size == 0) group_size = call->group_size;
+      add(collective.details, call->details);
       if (!collective.recorded_sequence) collective.recorded_sequence = call->sequence;
     }
     collective.group_size = group_size_of(rank, group, group_size);
@@ -167,6 +175,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       collective.on_host = true;
       collective.integral = run->integral;
       collective.unfinished = run->unfinished;
+      collective.details = run->details;
       collective.launch_ns = run->time.start_ns;
       std::uint32_t group = run->group;
       if (const std::optional<std::size_t> own = waiting.take(*run, calls)) {
@@ -176,6 +185,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
         // A run whose end was not recorded has no size. The call has the number of elements, mostly of gradients.
         if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
         if (group == 0) group = call.group;
+        add(collective.details, call.details);
       }
       collective.group_size = group_size_of(rank, group, run->group_size);
       collective.communicator = communicator_of(rank, group);
@@ -184,6 +194,33 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
   }
   number(collectives);
   return collectives;
+}
+
+std::vector<ProcessGroup> process_groups(const RankTrace& rank) {
+  std::map<std::uint32_t, std::int64_t> sizes;  // of groups that exchanged data
+  const auto see = [&](std::uint32_t group, std::int64_t size) {
+    std::int64_t& known = sizes[group];
+    known = std::max(known, size);
+  };
+  for (const CollectiveCall& call : rank.calls) see(call.group, call.group_size);
+  for (const CollectiveRun& run : rank.runs) see(run.group, run.group_size);
+  std::map<std::uint64_t, ProcessGroup> groups;
+  for (const auto& [number, size] : sizes) {
+    ProcessGroup group;
+    group.communicator = communicator_of(rank, number);
+    group.size = group_size_of(rank, number, size);
+    if (const auto text = rank.group_texts.find(number); text != rank.group_texts.end()) {
+      group.name = text->second.name;
+      group.description = text->second.description;
+    } else {
+      group.name = rank.names.text(number);
+    }
+    if (const auto ranks = rank.group_ranks.find(number); ranks != rank.group_ranks.end()) group.ranks = ranks->second;
+    groups.emplace(group.communicator, std::move(group));
+  }
+  std::vector<ProcessGroup> all;
+  for (auto& [communicator, group] : groups) all.push_back(std::move(group));
+  return all;
 }
 
 void launch_collectives(const SliceStore& slices, std::vector<Collective>& collectives) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/import/trace/rank_trace.hpp"
@@ -24,8 +25,19 @@ struct Collective {
   bool integral = false;        // whole numbers, which are no gradients
   std::int64_t kernels = 1;     // that executed it on a device
   ingest::NcclChoice choice;
+  ingest::CallDetails details;
   bool gradient = false;  // reduces a bucket of gradients (gradient_group.hpp)
 };
+
+// A group of ranks that exchanged data.
+struct ProcessGroup {
+  std::uint64_t communicator = 0;
+  std::string name, description;    // empty: not recorded
+  std::int64_t size = 0;            // 0: not recorded
+  std::vector<std::int64_t> ranks;  // empty: not recorded
+};
+// Returns the groups that the file names, by communicator.
+std::vector<ProcessGroup> process_groups(const RankTrace&);
 
 // Returns true if all sequence numbers were recorded and no number occurs twice.
 bool sequences_recorded(const std::vector<Collective>&);

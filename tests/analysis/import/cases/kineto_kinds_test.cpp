@@ -362,5 +362,40 @@ TEST(cases_of_waits, AnAllReduceBesideTheBackwardIsHidden) {
   }
 }
 
+// Kernels that the profiler lost.
+
+TEST(cases_of_lost_kernels, AreNotTakenForGradientAccumulation) {
+  MadeTrace made;
+  made.steps = 4;
+  TraceText trace = made.trace();
+  std::erase_if(trace.events, [](const std::string& event) {  // the first step's all-reduce
+    return event.find("ncclDevKernel") != std::string::npos && event.find("\"correlation\": 1002") != std::string::npos;
+  });
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  EXPECT_FALSE(found.told("steps_without_reduction"));
+  EXPECT_THAT(found.message("collective_kernels_lost"), HasSubstr("besides 3 with kernels"));
+}
+
+// prof.step() in each of two micro-batches.
+
+TEST(cases_of_micro_batches, AnnotatedOneByOneAreOneStep) {
+  MadeTrace made;
+  made.steps = 6;
+  TraceText trace = made.trace();
+  const auto of_step = [](const std::string& event, int step) {
+    return event.find("\"ts\": " + std::to_string(1'000'000'000 + 4000 * step + 600)) != std::string::npos;
+  };
+  std::erase_if(trace.events, [&](const std::string& event) {  // the optimizer runs after every second one
+    return event.find("Optimizer.step") != std::string::npos &&
+           (of_step(event, 0) || of_step(event, 2) || of_step(event, 4));
+  });
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  EXPECT_THAT(found.message("micro_batches_annotated"), HasSubstr("once in 2 annotated steps"));
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[1].duration_ns, 8'000'000);
+}
+
 }  // namespace
 }  // namespace ddpprof::import

@@ -35,6 +35,34 @@ TEST(FindSteps, AnnotationsGoFirstInOrderOfTime) {
   EXPECT_EQ(found.steps[0].optimizers.size(), 1U);
 }
 
+// prof.step() in each of four micro-batches of an optimizer's step.
+TEST(FindSteps, AnnotatedMicroBatchesAreJoined) {
+  const auto found_with = [](std::int64_t annotations, const std::vector<std::int64_t>& updates) {
+    RankTrace rank{SortOptions{}};
+    for (std::int64_t i = 0; i < annotations; ++i) annotate(rank, i, 1000 * i, 1000 * i + 990);
+    for (const std::int64_t i : updates) rank.optimizers.push_back({1000 * i + 800, 1000 * i + 900});
+    return steps_of(rank);
+  };
+  const HostSteps whole = found_with(12, {3, 7, 11});
+  ASSERT_EQ(whole.steps.size(), 3U);
+  EXPECT_EQ(whole.micro_batches, 4);
+  EXPECT_EQ(whole.cut, 0);
+  EXPECT_EQ(whole.steps[1].time.start_ns, 4000);
+  EXPECT_EQ(whole.steps[1].time.end_ns, 7990);
+  EXPECT_EQ(whole.steps[1].name, "ProfilerStep#4 to ProfilerStep#7");
+  EXPECT_EQ(whole.steps[1].optimizers.size(), 1U);
+  // The profile begins in the middle of a step and ends in one.
+  const HostSteps cut = found_with(9, {1, 4, 7});
+  ASSERT_EQ(cut.steps.size(), 2U);
+  EXPECT_EQ(cut.micro_batches, 3);
+  EXPECT_EQ(cut.steps[0].time.start_ns, 2000);
+  EXPECT_EQ(cut.cut, 3);
+  // An update in each step, and updates that are not regular.
+  EXPECT_EQ(found_with(3, {0, 1, 2}).steps.size(), 3U);
+  EXPECT_EQ(found_with(8, {1, 3, 6}).steps.size(), 8U);
+  EXPECT_EQ(found_with(8, {3}).steps.size(), 8U);
+}
+
 TEST(FindSteps, OptimizersBoundThemElse) {
   RankTrace rank{SortOptions{}};
   rank.optimizers = {{900, 1000}, {1900, 2000}, {1950, 1960}, {2900, 3000}};  // one is nested
