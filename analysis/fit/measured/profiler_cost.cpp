@@ -77,6 +77,7 @@ std::vector<StepInfo> ProfilerCost::removed(std::vector<StepInfo> steps) const {
     step.last_backward_ns = backward(step.last_backward_ns);
     step.optimizer_ns = scaled(step.optimizer_ns, factor_);
     step.compute_ns = scaled(step.compute_ns, factor_);
+    if (step.device_idle_ns) step.device_idle_ns = scaled(*step.device_idle_ns, factor_);
     step.overlapped_ns = scaled(step.overlapped_ns, factor_);
     step.communication_ns = step.overlapped_ns + exposed_ns;
     if (step.backward_start_ns) step.backward_start_ns = map.at(*step.backward_start_ns);
