@@ -137,7 +137,7 @@ TEST_F(CommandLine, PredictBeginsWithTheLinksThatWereNotMeasured) {
       if (row["strategy"] == "ddp") return row["step_high_s"].get<double>() / row["step_low_s"].get<double>();
     return 0.0;
   };
-  EXPECT_LT(width({"--inter-node", "8xndr"}), width({}));
+  EXPECT_LE(width({"--inter-node", "8xndr"}), width({})) << "this job's messages are small: the hops limit them";
   const Outcome wrong = ask({"--inter-node", "fast"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.messages, HasSubstr("'fast': expected for example 25Gbit/s"));
