@@ -35,8 +35,8 @@ struct RankStep {
   double input_s = 0;  // data wait and host to device
   double host_s = 0;   // the device waits for the host's launches; 0 on a CPU
 
-  // compute + overlapped + exposed + waiting + host + input + other = step. Waiting for slower ranks is subtracted from exposed
-  // communication, as in predictions. Input is only its part outside compute and communication.
+  // compute + overlapped + exposed + waiting + host + input + other = step. Waiting for slower ranks is subtracted from
+  // exposed communication, as in predictions. Input is only its part outside compute and communication.
   std::array<double, rank_part_count> parts() const;
 };
 

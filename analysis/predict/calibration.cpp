@@ -162,7 +162,8 @@ Terms calibrated(Terms terms, const Calibration& calibration, double drift, bool
   if (other_links && std::abs(calibration.missing_s) < std::abs(correction_s)) correction_s = calibration.missing_s;
   const double waiting =
       waiting_s > 0.0 ? step * (drift == 0.0 ? 1.0 : std::exp(drift)) * (1.0 + correction_s / waiting_s) : step;
-  for (double* part : {&terms.compute_s, &terms.host_s, &terms.host_gap_s, &terms.other_s, &terms.input_s}) *part *= step;
+  for (double* part : {&terms.compute_s, &terms.host_s, &terms.host_gap_s, &terms.other_s, &terms.input_s})
+    *part *= step;
   for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {
     *part *= waiting;
   }

@@ -98,8 +98,8 @@ double factor(double target_s, double raw_s) { return raw_s > 0.0 ? std::max(0.0
 
 double gaps_s(const Terms& terms) { return terms.other_s - terms.input_s + terms.host_gap_s; }
 
-// Phases are drawn with the time between their kernels. A median of differences may be negative beside a sum of medians.
-// Compute is then shortened by it.
+// Phases are drawn with the time between their kernels. A median of differences may be negative beside a sum of
+// medians. Compute is then shortened by it.
 double compute_target_s(const Terms& terms) {
   return terms.compute_s + terms.host_inside_s() + std::min(0.0, gaps_s(terms));
 }

@@ -10,7 +10,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double straggler_spread = 0.3;  // of the logarithm: the noise itself is known to about a third
+constexpr double straggler_spread = 0.3;   // of the logarithm: the noise itself is known to about a third
 constexpr double host_power_spread = 0.9;  // of the logarithm of p - 1: nine in ten of p between 1.6 and 12
 
 struct Draw {

@@ -139,8 +139,9 @@ Note host_bound_note(const std::string& strategy, std::int64_t workers, double s
   return make_note("info", "host_bound",
                    at_workers(strategy, workers) + ": host-bound: the device waits for the host's launches for " +
                        percent(share) + " of the step",
-                   "usual remedies: " + std::string(host_remedies) + "; --what-if host=2x predicts the effect of "
-                   "launches that take half as long");
+                   "usual remedies: " + std::string(host_remedies) +
+                       "; --what-if host=2x predicts the effect of "
+                       "launches that take half as long");
 }
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,

@@ -50,8 +50,8 @@ class Predictor {
   StepEstimate estimate(std::int64_t workers, const WhatIf& = {}) const;
   // Returns the measured terms if N was measured on this machine, else the model's terms.
   Terms central(std::int64_t workers) const;
-  // Returns the model's terms with the best-fit parameters, calibrated. Their parts have the model's meaning, the step is
-  // the same as with as_measured().
+  // Returns the model's terms with the best-fit parameters, calibrated. Their parts have the model's meaning, the step
+  // is the same as with as_measured().
   Terms modelled(const StepCase&, double drift = 0.0) const;
   // Returns the median measured step, split by the mean shares of its steps. Empty if N was not measured on this
   // machine, or if the communication in flight was not recorded.

@@ -46,11 +46,12 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
                                   ? fmt::format("{} of it exposed communication", units::percent(exposed_s / step_s, 3))
                                   : "its communication is unknown (see the diagnostics)";
   const double host_share = host_bound_share(*largest, step_s);
-  const std::string host =
-      host_share > 0.0 ? fmt::format(" Host-bound: the device waits for the host's launches for {} of the step. Usual "
+  const std::string host = host_share > 0.0
+                               ? fmt::format(
+                                     " Host-bound: the device waits for the host's launches for {} of the step. Usual "
                                      "remedies: {}.",
                                      units::percent(host_share, 3), fit::host_remedies)
-                       : "";
+                               : "";
   const metrics::Configuration* one = baseline(source.configurations, *largest);
   if (largest->world_size == 1 || !one) {
     return fmt::format("Measured: a step of N = {} takes {}, {}.{}", largest->world_size, time_text(step_s), exposed,

@@ -6,10 +6,10 @@
 //
 //   T = (B^p + L^p)^(1/p),   p >= 1.
 //
-// p = 1: the host waits for the device at each launch, so that the times add up. p -> infinity: the host runs freely, and
-// the queue hides the shorter of the two, T = max(B, L). Real phases are nearer to the second case, but they have some
-// points at which the host waits (a loss that is read, allocations, copies). A measured phase gives B and T, and so L at
-// each p. Launches that the device hides completely are not visible: L is then 0.
+// p = 1: the host waits for the device at each launch, so that the times add up. p -> infinity: the host runs freely,
+// and the queue hides the shorter of the two, T = max(B, L). Real phases are nearer to the second case, but they have
+// some points at which the host waits (a loss that is read, allocations, copies). A measured phase gives B and T, and
+// so L at each p. Launches that the device hides completely are not visible: L is then 0.
 #pragma once
 
 namespace ddpprof::step {

@@ -57,7 +57,7 @@ struct StepLanes {
   double host_in_compute_s = 0.0;     // the device waits for the host's launches between the kernels of a phase
   double exposed_in_compute_s = 0.0;  // communication at the same time as such a wait
   double host_in_other_s = 0.0;       // the device waits for the host's launches outside of every phase
-  std::string note;  // a remark for the reader, or empty
+  std::string note;                   // a remark for the reader, or empty
 };
 
 // Returns the total duration of one kind on the first lane.

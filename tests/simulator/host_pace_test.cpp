@@ -82,7 +82,8 @@ TEST(HostPace, CoversAQueuePlayedOutKernelByKernel) {
   for (const double mean : {0.15, 0.3, 0.6}) {  // of a kernel, in launches: the host is slower
     for (const double spread : {0.0, 1.0}) {
       std::vector<double> kernels;
-      for (int i = 0; i < 600; ++i) kernels.push_back(mean * std::exp(spread * random.normal() - 0.5 * spread * spread));
+      for (int i = 0; i < 600; ++i)
+        kernels.push_back(mean * std::exp(spread * random.normal() - 0.5 * spread * spread));
       double busy = 0.0;
       for (const double kernel : kernels) busy += kernel;
       for (const std::size_t sync : {std::size_t{0}, std::size_t{300}, std::size_t{40}}) {

@@ -31,9 +31,8 @@ StepShares shares_of(const StepInfo& step, bool ddp, bool several) {
 StepShares mean_of(const std::vector<StepShares>& all) {
   StepShares mean;
   for (const StepShares& one : all)
-    for (double StepShares::*part :
-         {&StepShares::compute, &StepShares::exposed, &StepShares::skew, &StepShares::host, &StepShares::other,
-          &StepShares::input})
+    for (double StepShares::*part : {&StepShares::compute, &StepShares::exposed, &StepShares::skew, &StepShares::host,
+                                     &StepShares::other, &StepShares::input})
       mean.*part += one.*part / static_cast<double>(all.size());
   return mean;
 }

@@ -24,11 +24,11 @@ struct Event {
     std::optional<std::int64_t> registers, shared_bytes;
     std::optional<std::int64_t> total_allocated, device_id, device_type;  // of an allocator event
     std::int64_t grid = 0, block = 0;                                     // products of their three dimensions
-    std::optional<std::int64_t> source_rank, target_rank;  // of a receive and of a send
-    std::optional<bool> asynchronous;                      // the collective's call returns without waiting
-    std::string_view in_splits, out_splits;                // of an all-to-all: elements for each rank, a list
+    std::optional<std::int64_t> source_rank, target_rank;                 // of a receive and of a send
+    std::optional<bool> asynchronous;        // the collective's call returns without waiting
+    std::string_view in_splits, out_splits;  // of an all-to-all: elements for each rank, a list
     std::string_view collective, dtype, group, group_description, group_ranks;
-    std::string_view communicator;  // `Comms Id`
+    std::string_view communicator;               // `Comms Id`
     std::string_view input_shapes, input_types;  // JSON
     bool unfinished = false;                     // `finished` is false: the profiler stopped before the operation ended
     std::string_view label;                      // of metadata: `name`, `labels`

@@ -123,8 +123,10 @@ void KinetoReader::describe_groups() {
     const auto ranks = rank_.group_ranks.find(group);
     for (const ConfiguredGroup& configured : configured_groups_) {
       const bool by_ranks = ranks != rank_.group_ranks.end() && !configured.ranks.empty();
-      if (by_ranks ? configured.ranks != ranks->second : text.name.empty() || configured.text.name != text.name) continue;
-      if (by_ranks && !text.name.empty() && !configured.text.name.empty() && configured.text.name != text.name) continue;
+      if (by_ranks ? configured.ranks != ranks->second : text.name.empty() || configured.text.name != text.name)
+        continue;
+      if (by_ranks && !text.name.empty() && !configured.text.name.empty() && configured.text.name != text.name)
+        continue;
       if (text.name.empty()) text.name = configured.text.name;
       if (text.description.empty()) text.description = configured.text.description;
     }

@@ -123,8 +123,8 @@ class KinetoReader : public TraceVisitor {
     std::vector<std::int64_t> ranks;
     GroupText text;
   };
-  std::vector<ConfiguredGroup> configured_groups_;            // of distributedInfo
-  std::int64_t configured_size_ = 0;                          // of the largest group
+  std::vector<ConfiguredGroup> configured_groups_;  // of distributedInfo
+  std::int64_t configured_size_ = 0;                // of the largest group
   Span last_host_work_;
   std::string last_category_;
   Kind last_kind_ = Kind::unknown;

@@ -457,12 +457,13 @@ class TrainingBuilder {
       busy_ns += busy_ns_[i];
     }
     if (span_ns > 0 && busy_ns < span_ns / 2)
-      note(Severity::warning, "device_idle", static_cast<std::int64_t>(busy_ns_.size()),
-           fmt::format("the devices were idle for {:.0f} % of the steps: the host launched too slowly",
-                       100.0 * (1.0 - static_cast<double>(busy_ns) / static_cast<double>(span_ns))),
-           "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
-           "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
-           "per worker");
+      note(
+          Severity::warning, "device_idle", static_cast<std::int64_t>(busy_ns_.size()),
+          fmt::format("the devices were idle for {:.0f} % of the steps: the host launched too slowly",
+                      100.0 * (1.0 - static_cast<double>(busy_ns) / static_cast<double>(span_ns))),
+          "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
+          "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
+          "per worker");
     if (host_.source != StepSource::none && training_.batch_per_worker == 0)
       note(Severity::warning, "batch_unknown", 1, "the number of samples of a step is not recorded",
            "throughput is not reported; give --batch-per-worker, or record shapes (record_shapes=True)");

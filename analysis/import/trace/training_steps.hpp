@@ -32,9 +32,9 @@ enum class StepSource { none, annotations, optimizers, forwards };
 
 struct HostSteps {
   StepSource source = StepSource::none;
-  std::vector<HostStep> steps;  // in order, not overlapping
-  std::int64_t left_out = 0;    // marks that overlap the mark before
-  std::int64_t cut = 0;         // steps left out because recording began or stopped in them
+  std::vector<HostStep> steps;     // in order, not overlapping
+  std::int64_t left_out = 0;       // marks that overlap the mark before
+  std::int64_t cut = 0;            // steps left out because recording began or stopped in them
   std::int64_t micro_batches = 1;  // annotated steps of a step: above 1 if each micro-batch was annotated
 };
 

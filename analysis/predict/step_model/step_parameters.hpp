@@ -12,11 +12,11 @@ namespace ddpprof::fit {
 struct StepParameters {
   const FormFit* form = nullptr;  // nullptr if the all-reduce is not fitted (only N = 1 was measured)
   std::vector<double> link, compute, copies;
-  double straggler = 1.0;               // factor on the expected lateness of the slowest rank
-  double profile = 0.0;                 // standard normal: error of the measured compute time
-  double batch = 0.0;                   // standard normal: error of how compute grows with the batch
-  const BatchLaw* batch_law = nullptr;  // nullptr: the picked law, or none if none was fitted
-  double batch_own = 0.0;               // the law's own parameter
+  double straggler = 1.0;                      // factor on the expected lateness of the slowest rank
+  double profile = 0.0;                        // standard normal: error of the measured compute time
+  double batch = 0.0;                          // standard normal: error of how compute grows with the batch
+  const BatchLaw* batch_law = nullptr;         // nullptr: the picked law, or none if none was fitted
+  double batch_own = 0.0;                      // the law's own parameter
   double host_power = step::usual_host_power;  // steps do not show it
 };
 

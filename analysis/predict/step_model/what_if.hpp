@@ -46,7 +46,8 @@ struct WhatIf {
 
   bool any() const {
     return !said.empty() || bucket_cap_mb || gradient_bytes != 1.0 || model_bytes != 1.0 || accumulation ||
-           batch_per_worker || compute_speed != 1.0 || host_speed != 1.0 || changes_links() || !overlap || !free.empty();
+           batch_per_worker || compute_speed != 1.0 || host_speed != 1.0 || changes_links() || !overlap ||
+           !free.empty();
   }
   bool frees(Term term) const { return std::find(free.begin(), free.end(), term) != free.end(); }
   // Returns the time of the host's launches over the measured one.
@@ -55,8 +56,8 @@ struct WhatIf {
 };
 
 // Reads KEY=VALUE texts, each key at most once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16,
-// accumulation=4, batch_per_worker=128, compute=2x, host=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us, overlap=off,
-// strategy=…, servers=4. Throws std::invalid_argument with the expected value.
+// accumulation=4, batch_per_worker=128, compute=2x, host=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us,
+// overlap=off, strategy=…, servers=4. Throws std::invalid_argument with the expected value.
 WhatIf parse_what_if(std::span<const std::string> items);
 
 inline constexpr std::string_view what_if_keys =

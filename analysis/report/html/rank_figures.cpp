@@ -39,8 +39,7 @@ std::vector<Group> groups_of(const Table& source) {
           fmt::format("{}{}, N = {}, {} samples per step", several ? table.text(row, "model") + ", " : "",
                       table.text(row, "strategy"), table.text(row, "workers"), table.text(row, "global_batch_samples"));
     if (groups.empty() || groups.back().about != about) groups.push_back({about, {}});
-    groups.back().ranks.push_back(
-        {fmt::format("{:.0f}", *rank), *compute, table.number(row, "skew_median_s")});
+    groups.back().ranks.push_back({fmt::format("{:.0f}", *rank), *compute, table.number(row, "skew_median_s")});
   }
   return groups;
 }

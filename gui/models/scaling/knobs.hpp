@@ -40,8 +40,8 @@ struct Knobs {
   std::string inter_node{collective::NodeLinks::usual};  // text of fit::PredictOptions::inter_node
   bool dedicated = false;                                // true: every rank has as many cores as one rank has at N = 1
   double bandwidth = 1.0, latency = 1.0, compute = 1.0;  // factors on the fitted values
-  double host = 1.0;       // factor on the speed of the host's launches
-  bool has_host = false;   // the device waits for launches; never on a CPU
+  double host = 1.0;                                     // factor on the speed of the host's launches
+  bool has_host = false;                                 // the device waits for launches; never on a CPU
   double bucket_cap_mb = 25.0;
   std::string sixteen_bit;  // "", compression=fp16, compression=bf16, precision=fp16, precision=bf16
   bool overlap = true;

@@ -50,8 +50,8 @@ std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {
   for (const fit::Knee& knee : knees)
     if (knee.workers) last = &knee;
   if (last == nullptr)
-    return fmt::format("Not communication-bound up to N = {}: {} at most {:.0f} % of the step.", knees.front().furthest, take,
-                       100.0 * knees.front().share);
+    return fmt::format("Not communication-bound up to N = {}: {} at most {:.0f} % of the step.", knees.front().furthest,
+                       take, 100.0 * knees.front().share);
   if (last == &knees.back())
     return fmt::format("Communication-bound first at N = {}: {} more than {:.0f} % of the step.", *last->workers, take,
                        100.0 * last->share);

@@ -29,8 +29,7 @@ TimeParts simulated_parts(const step::StepLanes& lanes) {
       total_s(lanes, SegmentKind::exposed) + total_s(lanes, SegmentKind::copies) + lanes.exposed_in_compute_s;
   parts.host_s = lanes.host_in_compute_s + lanes.host_in_other_s;
   parts.skew_s = total_s(lanes, SegmentKind::skew);
-  parts.other_s =
-      total_s(lanes, SegmentKind::data) + total_s(lanes, SegmentKind::other) - lanes.host_in_other_s;
+  parts.other_s = total_s(lanes, SegmentKind::data) + total_s(lanes, SegmentKind::other) - lanes.host_in_other_s;
   parts.not_modelled_s = total_s(lanes, SegmentKind::not_modelled);
   return parts;
 }

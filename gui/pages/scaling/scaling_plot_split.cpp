@@ -8,8 +8,8 @@ namespace {
 
 // In the order of ScalingPlot::parts_of_step, in milliseconds.
 std::vector<double> in_order_ms(const StepParts& of, bool copies) {
-  std::vector<double> values_s = {of.compute_s, of.overlapped_s, of.exposed_s, of.skew_s, of.host_s,
-                                  of.input_s,   of.other_s};
+  std::vector<double> values_s = {of.compute_s, of.overlapped_s, of.exposed_s, of.skew_s,
+                                  of.host_s,    of.input_s,      of.other_s};
   if (copies) values_s = {of.compute_s, of.exposed_s, of.host_s, of.input_s, of.other_s};
   for (double& value : values_s) value = 1e3 * std::max(0.0, value);
   return values_s;

@@ -31,8 +31,8 @@ struct Truth {
   bool own_hosts = false;            // every rank on a host of its own, else all on one
   std::int64_t steps = 30;
   std::int64_t batch = 32;
-  double speed = 1.0;              // all times of a run but its input are divided by it: repeats differ
-  bool nccl = false;               // a plain ring on links of its own
+  double speed = 1.0;  // all times of a run but its input are divided by it: repeats differ
+  bool nccl = false;   // a plain ring on links of its own
   // Of forward, backward and optimizer, in which the device runs no kernel, spread evenly over them. With a share above
   // 0, steps have a device's idle time.
   double idle_share = 0.0;

@@ -58,8 +58,7 @@ TEST(HostTerm, MeasuredAndPredictedTermsHaveOneMeaning) {
     for (const PredictResult* one : {&measured, &predicted}) {
       const Prediction& row = at(*one, workers);
       EXPECT_NEAR(row.compute_s / kernels_s, 1.0, 0.02) << workers;
-      EXPECT_NEAR(row.compute_s + row.exposed_s + row.skew_s + row.host_s + row.other_s, row.step_s,
-                  1e-9 * row.step_s);
+      EXPECT_NEAR(row.compute_s + row.exposed_s + row.skew_s + row.host_s + row.other_s, row.step_s, 1e-9 * row.step_s);
     }
     EXPECT_NEAR(at(predicted, workers).host_s / at(measured, workers).host_s, 1.0, 0.03) << workers;
     EXPECT_NEAR(at(predicted, workers).exposed_s, at(measured, workers).exposed_s, 0.02 * at(measured, 8).step_s)

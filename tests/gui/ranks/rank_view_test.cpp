@@ -21,7 +21,8 @@ TEST(RankBars, AreMeansThatAddUpWithTheMedianStepBeside) {
   const test::StragglerFile file;
   const RankBars bars = rank_bars(read(file));
   ASSERT_EQ(bars.ranks, (std::vector<std::int64_t>{0, 1, 2, 3}));
-  // Rank 0: 60 ms compute, of which 10 overlapped; 22 exposed, of which 12 waiting; of the other 18, 1 is input. No host.
+  // Rank 0: 60 ms compute, of which 10 overlapped; 22 exposed, of which 12 waiting; of the other 18, 1 is input. No
+  // host.
   const double first[] = {0.050, 0.010, 0.010, 0.012, 0.0, 0.001, 0.017};
   // Rank 3: 72 ms compute, no waiting.
   const double last[] = {0.062, 0.010, 0.010, 0.0, 0.0, 0.001, 0.017};

@@ -13,8 +13,8 @@ namespace {
 
 void expect_sound(const TimeParts& parts, double step_s, const std::string& what) {
   EXPECT_NEAR(parts.step_s(), step_s, 1e-9 * step_s) << what;
-  for (const double part : {parts.compute_s, parts.exposed_s, parts.skew_s, parts.host_s, parts.other_s,
-                            parts.not_modelled_s})
+  for (const double part :
+       {parts.compute_s, parts.exposed_s, parts.skew_s, parts.host_s, parts.other_s, parts.not_modelled_s})
     EXPECT_GE(part, 0.0) << what;
 }
 

@@ -162,9 +162,10 @@ constexpr std::array step_columns = {
         "squared norm of this rank's own gradient before the all-reduce; on one rank the mean over its micro-batches; "
         "NULL: not measured in this step"},
     Column{"gradient_sqr", "REAL", "", "squared norm of the gradient that the optimizer used; NULL: not measured"},
-    Column{"device_idle_ns", "INTEGER", "ns",
-           "the device waits for the host's launches: no kernel, copy or collective runs, and the step does not wait for "
-           "data; NULL: no kernel was recorded, as on a CPU"},
+    Column{
+        "device_idle_ns", "INTEGER", "ns",
+        "the device waits for the host's launches: no kernel, copy or collective runs, and the step does not wait for "
+        "data; NULL: no kernel was recorded, as on a CPU"},
 };
 
 constexpr std::array phase_columns = {
@@ -207,10 +208,12 @@ constexpr std::array collective_columns = {
     Column{"algorithm", "TEXT", "", "NCCL's choice: RING, TREE, NVLS, …; NULL: unknown"},
     Column{"protocol", "TEXT", "", "NCCL's choice: LL, LL128, SIMPLE; NULL: unknown"},
     Column{"channels", "INTEGER", "", "number that NCCL used; NULL: unknown"},
-    Column{"peer", "INTEGER", "", "rank in the group to which a send goes, or from which a receive comes; NULL: unknown"},
+    Column{"peer", "INTEGER", "",
+           "rank in the group to which a send goes, or from which a receive comes; NULL: unknown"},
     Column{"asynchronous", "INTEGER", "", "1: the call returned without waiting; 0: it waited; NULL: unknown"},
-    Column{"largest_split", "REAL", "",
-           "of an all-to-all with parts of different sizes: the largest part / the mean; NULL: equal parts, or unknown"},
+    Column{
+        "largest_split", "REAL", "",
+        "of an all-to-all with parts of different sizes: the largest part / the mean; NULL: equal parts, or unknown"},
 };
 
 constexpr std::array process_group_columns = {

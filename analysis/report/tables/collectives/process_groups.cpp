@@ -47,7 +47,8 @@ Table process_groups_table(const Source& source) {
       "Values are of one rank's measured step, on average. Time = sum of the durations of the collectives, which may "
       "overlap; it includes waiting (skew) for slower ranks. Groups: the number of groups with this description. "
       "Waiting calls: share of the calls that return when the collective has ended. Peers: ranks within the group to "
-      "which sends go, and from which receives come. Largest split: the largest part of an all-to-all / the mean part.");
+      "which sends go, and from which receives come. Largest split: the largest part of an all-to-all / the mean "
+      "part.");
   table.empty = "No process group is recorded. Imports of traces of PyTorch's profiler have them.";
   append(table, {text("group", "group"), text("name", "name", true), count("size", "ranks", "ranks"),
                  count("groups", "groups"), text("op", "op"), quantity("collectives_per_step", "calls", ""),
@@ -79,8 +80,8 @@ Table process_groups_table(const Source& source) {
         all[found->second][{description, name, query.getColumn(3).getInt64(), query.getColumn(4).getString()}];
     sums.communicators.insert(query.getColumn(5).getInt64());
     int column = 6;
-    for (double* sum : {&sums.collectives, &sums.bytes, &sums.duration_ns, &sums.skew_ns, &sums.waited,
-                        &sums.waits_known})
+    for (double* sum :
+         {&sums.collectives, &sums.bytes, &sums.duration_ns, &sums.skew_ns, &sums.waited, &sums.waits_known})
       *sum += query.getColumn(column++).getDouble();
     sums.largest_split = std::max(sums.largest_split, query.getColumn(column++).getDouble());
     if (!query.getColumn(column).isNull()) sums.peers.insert(query.getColumn(column).getInt64());
@@ -94,9 +95,9 @@ Table process_groups_table(const Source& source) {
       row.insert(row.end(),
                  {known_text(description.empty() ? name : description), known_text(name),
                   size > 0 ? Cell(size) : Cell(), static_cast<std::int64_t>(sums.communicators.size()), op,
-                  ratio(sums.collectives, count), ratio(sums.bytes, count), ratio(units::ns_to_s(sums.duration_ns), count),
-                  ratio(units::ns_to_s(sums.skew_ns), count), ratio(sums.waited, sums.waits_known),
-                  known_text(fmt::format("{}", fmt::join(sums.peers, ", "))),
+                  ratio(sums.collectives, count), ratio(sums.bytes, count),
+                  ratio(units::ns_to_s(sums.duration_ns), count), ratio(units::ns_to_s(sums.skew_ns), count),
+                  ratio(sums.waited, sums.waits_known), known_text(fmt::format("{}", fmt::join(sums.peers, ", "))),
                   sums.largest_split > 0 ? Cell(sums.largest_split) : Cell()});
       table.rows.push_back(std::move(row));
     }

@@ -52,8 +52,10 @@ Table device_time_table(const Source& source) {
   table.title = "Devices by annotated step";
   table.note =
       "Times are unions and intersections of intervals. Communication: kernels of collectives, which are found by the "
-      "calls that launched them and by their names, including waiting for slower ranks; empty if collectives were called "
-      "whose kernels are not known. Compute: all other kernels. Copies: memcpy and memset. Overlapped share = overlapped / "
+      "calls that launched them and by their names, including waiting for slower ranks; empty if collectives were "
+      "called "
+      "whose kernels are not known. Compute: all other kernels. Copies: memcpy and memset. Overlapped share = "
+      "overlapped / "
       "communication (as in HTA). A window is an annotation of the host, as in HTA; the window “all” is from the first "
       "to the last device event. Other reports use the step of the device: from the end of one step's work to the end "
       "of the next step's work.";
@@ -67,14 +69,15 @@ Table device_time_table(const Source& source) {
   for (const metrics::DeviceWindow& window : metrics::read_device_windows(source.db)) {
     Row row = window_cells(window);
     const auto if_known = [&](Cell cell) { return window.communication_known ? cell : Cell(); };
-    row.insert(row.end(),
-               {units::ns_to_s(window.span_ns), units::ns_to_s(window.compute_ns),
-                if_known(units::ns_to_s(window.communication_ns)), units::ns_to_s(window.memory_ns),
-                if_known(units::ns_to_s(window.overlapped_ns)),
-                if_known(units::ns_to_s(window.communication_ns - window.overlapped_ns)),
-                units::ns_to_s(window.span_ns - window.busy_ns),
-                if_known(ratio(static_cast<double>(window.overlapped_ns), static_cast<double>(window.communication_ns))),
-                if_known(window.collective_kernels)});
+    row.insert(
+        row.end(),
+        {units::ns_to_s(window.span_ns), units::ns_to_s(window.compute_ns),
+         if_known(units::ns_to_s(window.communication_ns)), units::ns_to_s(window.memory_ns),
+         if_known(units::ns_to_s(window.overlapped_ns)),
+         if_known(units::ns_to_s(window.communication_ns - window.overlapped_ns)),
+         units::ns_to_s(window.span_ns - window.busy_ns),
+         if_known(ratio(static_cast<double>(window.overlapped_ns), static_cast<double>(window.communication_ns))),
+         if_known(window.collective_kernels)});
     table.rows.push_back(std::move(row));
   }
   return table;

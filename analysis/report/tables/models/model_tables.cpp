@@ -110,7 +110,8 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   for (Column& column : table.columns) {
     // Values range from milliseconds to minutes, so each cell has its own number of decimals.
     if (column.kind == Kind::real) column.digits = column.name == "extrapolation" ? 3 : 4;
-    column.hide_zero = column.name.starts_with("skew") || column.name.starts_with("host_s") || column.name.starts_with("other");
+    column.hide_zero =
+        column.name.starts_with("skew") || column.name.starts_with("host_s") || column.name.starts_with("other");
   }
   table.key_columns = 3;
   for (const store::PredictionRow& r : rows) {

@@ -92,8 +92,8 @@ Table ranks_table(const metrics::RankTimes& times) {
          compute, mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
          if_known(median(&metrics::RankStep::communication_s)), if_known(median(&metrics::RankStep::overlapped_s)),
          if_known(median(&metrics::RankStep::exposed_s)), if_known(median(&metrics::RankStep::skew_s)),
-         median(&metrics::RankStep::host_s), median(&metrics::RankStep::input_s),
-         median_over(steps, other_s), ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
+         median(&metrics::RankStep::host_s), median(&metrics::RankStep::input_s), median_over(steps, other_s),
+         ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
          times.arrivals.empty() ? Cell()
                                 : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
   }

@@ -94,8 +94,8 @@ Table skew_table(const Source& source) {
       row.insert(row.end(),
                  {number, rank.host, stats::median(times.step), compute,
                   compared && mean > 0 ? Cell(compute / mean - 1.0) : Cell(),
-                  c.communication_known ? Cell(stats::median(times.skew)) : Cell(),
-                  ratio(rank.slowest, sums.steps), ratio(rank.last, sums.collectives), median_cell(rank.kept_waiting)});
+                  c.communication_known ? Cell(stats::median(times.skew)) : Cell(), ratio(rank.slowest, sums.steps),
+                  ratio(rank.last, sums.collectives), median_cell(rank.kept_waiting)});
       table.rows.push_back(std::move(row));
     }
   }

@@ -20,8 +20,15 @@ TEST(StepShares, OfOneStepDoNotOverlap) {
            Case{"one rank exchanges nothing", true, false, 6, 1, 1, 0, 0, {0.6, 0.0, 0.0, 0.0, 0.4, 0.1}},
            Case{"DataParallel's copies", false, true, 6, 3, 3, 0, 3, {0.6, 0.3, 0.0, 0.0, 0.1, 0.1}},
            Case{"copies beside kernels count as compute", false, true, 6, 5, 3, 0, 5, {0.6, 0.3, 0.0, 0.0, 0.1, 0.1}},
-           Case{
-               "phases alone: copies inside of the passes are copies", false, true, 0, 0, 0, 0, 4, {0.6, 0.4, 0, 0.0, 0, 0}},
+           Case{"phases alone: copies inside of the passes are copies",
+                false,
+                true,
+                0,
+                0,
+                0,
+                0,
+                4,
+                {0.6, 0.4, 0, 0.0, 0, 0}},
            Case{"more was exposed than the step took", true, true, 6, 12, 12, 2, 0, {0.0, 0.8, 0.2, 0.0, 0.0, 0.0}},
        }) {
     StepInfo step;

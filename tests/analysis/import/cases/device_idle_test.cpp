@@ -47,9 +47,9 @@ TEST(DeviceIdle, WaitsForDataAreInput) {
   MadeTrace made;
   TraceText trace = made.trace();
   for (int step = 0; step < 3; ++step)  // 400 us while the device has no work, of which a copy fills 100
-    trace.events.push_back(complete_event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-                                          at_us(made, step, 2500), "400", "100", "100",
-                                          "\"External id\": " + std::to_string(900 + step)));
+    trace.events.push_back(
+        complete_event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                       at_us(made, step, 2500), "400", "100", "100", "\"External id\": " + std::to_string(900 + step)));
   for (int step = 0; step < 3; ++step)
     trace.events.push_back(complete_event("gpu_memcpy", "Memcpy HtoD", at_us(made, step, 2600), "100", "0", "30",
                                           R"("device": 0, "stream": 30, "bytes": 100)"));
@@ -63,8 +63,9 @@ TEST(DeviceIdle, AnotherStreamsKernelFillsIt) {
   MadeTrace made;
   TraceText trace = made.trace();
   for (int step = 0; step < 3; ++step)
-    trace.events.push_back(complete_event("kernel", "long_one", at_us(made, step, 1000), "2000", "0", "9",
-                                          R"("device": 0, "stream": 9, "correlation": )" + std::to_string(5000 + step)));
+    trace.events.push_back(
+        complete_event("kernel", "long_one", at_us(made, step, 1000), "2000", "0", "9",
+                       R"("device": 0, "stream": 9, "correlation": )" + std::to_string(5000 + step)));
   const Case found = import_text(trace.text());
   ASSERT_EQ(found.imported.error, "");
   ASSERT_EQ(found.steps.size(), 3U);

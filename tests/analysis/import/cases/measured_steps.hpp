@@ -43,9 +43,10 @@ inline Case import_case(const std::vector<std::filesystem::path>& files) {
     result.batch = row.getColumn(3).getInt64();
     result.wall_ns = row.getColumn(4).getInt64();
   }
-  SQLite::Statement steps(database.sql(),
-                          "SELECT st.duration_ns, st.compute_ns, st.communication_ns, st.overlapped_ns, st.exposed_ns, "
-                          "st.samples, st.device_idle_ns FROM step st JOIN shard s ON s.id = st.shard_id ORDER BY s.rank, st.step");
+  SQLite::Statement steps(
+      database.sql(),
+      "SELECT st.duration_ns, st.compute_ns, st.communication_ns, st.overlapped_ns, st.exposed_ns, "
+      "st.samples, st.device_idle_ns FROM step st JOIN shard s ON s.id = st.shard_id ORDER BY s.rank, st.step");
   while (steps.executeStep()) {
     const auto number = [&](int column) { return steps.getColumn(column).getInt64(); };
     result.steps.push_back({number(0), number(1), number(2), number(3), number(4), number(5),

@@ -35,10 +35,9 @@ TEST(ProcessGroups, AreDescribedByTheirCalls) {
 
 TEST(ProcessGroups, AreDescribedByDistributedInfo) {
   MadeTrace made;
-  made.distributed =
-      R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 4, "pg_config": [)"
-      R"({"pg_name": "0", "pg_desc": "default_pg", "pg_size": 4, "ranks": [0, 1, 2, 3]}, )"
-      R"({"pg_name": "7", "pg_desc": "mesh_tp", "pg_size": 2, "ranks": [0, 1]}]})";
+  made.distributed = R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 4, "pg_config": [)"
+                     R"({"pg_name": "0", "pg_desc": "default_pg", "pg_size": 4, "ranks": [0, 1, 2, 3]}, )"
+                     R"({"pg_name": "7", "pg_desc": "mesh_tp", "pg_size": 2, "ranks": [0, 1]}]})";
   made.group = R"("Group size": 2, "Process Group Name": "7", "Process Group Ranks": "[0, 1]")";
   EXPECT_THAT(rows(made.text(), groups), ElementsAre("7|mesh_tp|2|[0,1]"));
   // Without ranks the name decides.
@@ -76,12 +75,14 @@ TEST(ProcessGroups, CallsReportSplitsAndWaiting) {
 }
 
 TEST(ProcessGroups, SendsAndReceivesHaveAPeer) {
-  for (const auto& [name, key, expected] : {std::tuple{"send", "Dst Rank", "1|send"}, {"recv", "Src Rank", "3|receive"}}) {
+  for (const auto& [name, key, expected] :
+       {std::tuple{"send", "Dst Rank", "1|send"}, {"recv", "Src Rank", "3|receive"}}) {
     MadeTrace made;
     made.kernel = "ncclDevKernel_SendRecv";
     made.kernel_arguments = std::string(R"("Collective name": ")") + name + R"(", "Src Rank": 3, "Dst Rank": 1)";
     made.calls = false;
-    EXPECT_THAT(rows(made.text(), "SELECT DISTINCT peer FROM collective"), ElementsAre(std::string(expected, 1))) << key;
+    EXPECT_THAT(rows(made.text(), "SELECT DISTINCT peer FROM collective"), ElementsAre(std::string(expected, 1)))
+        << key;
   }
 }
 
