@@ -216,6 +216,8 @@ std::vector<ProcessGroup> process_groups(const RankTrace& rank) {
       group.name = rank.names.text(number);
     }
     if (const auto ranks = rank.group_ranks.find(number); ranks != rank.group_ranks.end()) group.ranks = ranks->second;
+    // A call without any information, as c10d's own records have it.
+    if (group.name.empty() && group.description.empty() && group.ranks.empty() && group.size == 0) continue;
     groups.emplace(group.communicator, std::move(group));
   }
   std::vector<ProcessGroup> all;
