@@ -24,12 +24,13 @@ struct Machine {
 
 // Values that were measured or assumed.
 struct Target {
-  std::vector<BatchSamples> measured = {};  // trainings that reached the target; if there are any, the next three
-                                            // values are not used
   double base_steps = 1.0;  // to the target at the base batch
   double base_batch = 1.0;  // in samples
   stats::Interval noise_scale_samples;
   double price_per_gpu_hour = 0.0;  // in any currency; 0: not known
+  // Trainings that reached the target. If there are any, the steps come from them, and base_steps, base_batch and
+  // noise_scale_samples are not used.
+  std::vector<BatchSamples> measured = {};
 };
 
 struct TargetTime {
