@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/device_time.hpp"
 #include "analysis/import/trace/parallelism.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
