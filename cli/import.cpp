@@ -23,7 +23,7 @@
 #include "analysis/import/ranks/rank_folder.hpp"
 #include "analysis/import/ranks/rank_runs.hpp"
 #include "analysis/report/report.hpp"
-#include "cli/import_traces.hpp"
+#include "cli/jobs/import_traces.hpp"
 #include "cli/option_values.hpp"
 #include "cli/results.hpp"
 #include "cli/subcommand.hpp"

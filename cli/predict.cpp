@@ -8,12 +8,12 @@
 #include <cmath>
 
 #include "analysis/fit/fit_summary.hpp"
-#include "analysis/fit/table/all_reduce_log.hpp"
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/fit/table/step_csv.hpp"
-#include "analysis/fit/table/stored_collectives.hpp"
+#include "analysis/fit/nccl_tests/stored_collectives.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
-#include "analysis/predict/collective_prediction.hpp"
-#include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/predict/tables/collective_prediction.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/tables/collectives/collectives.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"

@@ -4,7 +4,7 @@
 
 #include "analysis/fit/text.hpp"
 #include "analysis/predict/predict.hpp"
-#include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "cli/subcommand.hpp"
 #include "simulator/scaling/efficiency.hpp"

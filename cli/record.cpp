@@ -24,10 +24,10 @@
 #include <thread>
 
 #include "analysis/import/load/inputs.hpp"
-#include "cli/import_traces.hpp"
-#include "cli/imported_database.hpp"
+#include "cli/jobs/import_traces.hpp"
+#include "cli/jobs/imported_database.hpp"
 #include "cli/option_values.hpp"
-#include "cli/record_python.hpp"
+#include "cli/jobs/record_python.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rank_environment.hpp"

@@ -12,7 +12,7 @@
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/prediction_notes.hpp"
 #include "analysis/predict/predictor.hpp"
-#include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
 namespace ddpprof::fit {

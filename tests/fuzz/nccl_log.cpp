@@ -1,7 +1,7 @@
 // Output of nccl-tests: any text gives valid times, which can be stored, or an error message.
 #include <cmath>
 
-#include "analysis/fit/table/all_reduce_log.hpp"
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
 #include "tests/fuzz/empty_database.hpp"

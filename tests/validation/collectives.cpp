@@ -6,7 +6,7 @@
 #include <iostream>
 #include <map>
 
-#include "analysis/fit/table/collective_series.hpp"
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/validation/data.hpp"
 

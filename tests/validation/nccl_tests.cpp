@@ -6,7 +6,7 @@
 #include <iostream>
 #include <vector>
 
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/nccl_tests/nccl_tests.hpp"
 #include "simulator/collective/curve.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/validation/data.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/table/all_reduce_log.hpp"
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/fit/table/step_table.hpp"
 #include "tracer/store/database.hpp"
 

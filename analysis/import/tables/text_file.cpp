@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/fit/table/nccl_json.hpp"
-#include "analysis/fit/table/nccl_line.hpp"
+#include "analysis/fit/nccl_tests/nccl_json.hpp"
+#include "analysis/fit/nccl_tests/nccl_line.hpp"
 
 namespace ddpprof::import {
 namespace {

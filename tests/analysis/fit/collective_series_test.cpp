@@ -1,5 +1,5 @@
 // Predictions of collectives from made sweeps whose law is known.
-#include "analysis/fit/table/collective_series.hpp"
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Output of several versions of nccl-tests, also under launchers, and files that are not such output.
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/nccl_tests/nccl_tests.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/predict/collective_prediction.hpp"
+#include "analysis/predict/tables/collective_prediction.hpp"
 #include "analysis/report/tables/source.hpp"
 
 namespace ddpprof::report {

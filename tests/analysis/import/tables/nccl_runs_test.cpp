@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/fit/table/all_reduce_log.hpp"
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/import/tables/text_file.hpp"
 #include "tests/analysis/import/tables/nccl_text.hpp"
 #include "tests/analysis/import/tables/table_folder.hpp"

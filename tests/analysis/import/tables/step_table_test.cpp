@@ -8,7 +8,7 @@
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
 #include "analysis/predict/predict.hpp"
-#include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
 #include "tests/analysis/import/tables/table_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/imported_database.hpp"
+#include "cli/jobs/imported_database.hpp"
 
 #include <SQLiteCpp/Statement.h>
 

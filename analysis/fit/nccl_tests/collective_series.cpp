@@ -1,4 +1,4 @@
-#include "analysis/fit/table/collective_series.hpp"
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 
 #include <algorithm>
 #include <array>

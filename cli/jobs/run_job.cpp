@@ -1,4 +1,4 @@
-#include "cli/run_job.hpp"
+#include "cli/jobs/run_job.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analysis/report/report.hpp"
-#include "cli/import_traces.hpp"
+#include "cli/jobs/import_traces.hpp"
 #include "runner/job/job_sweep.hpp"
 #include "runner/job/trace_source.hpp"
 #include "runner/measure/installation.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/predict/collective_prediction.hpp"
+#include "analysis/predict/tables/collective_prediction.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,10 +1,10 @@
-#include "analysis/fit/table/nccl_ranks.hpp"
+#include "analysis/fit/nccl_tests/nccl_ranks.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "analysis/fit/table/nccl_line.hpp"
+#include "analysis/fit/nccl_tests/nccl_line.hpp"
 
 namespace ddpprof::fit {
 void add_nccl_rank(const std::vector<std::string_view>& words, std::vector<NcclRank>& ranks) {

@@ -1,4 +1,4 @@
-#include "analysis/fit/table/stored_collectives.hpp"
+#include "analysis/fit/nccl_tests/stored_collectives.hpp"
 
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>

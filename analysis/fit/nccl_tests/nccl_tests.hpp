@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/table/nccl_row.hpp"
+#include "analysis/fit/nccl_tests/nccl_row.hpp"
 
 namespace ddpprof::fit {
 

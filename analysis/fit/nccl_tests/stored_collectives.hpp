@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/fit/table/collective_series.hpp"
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::fit {

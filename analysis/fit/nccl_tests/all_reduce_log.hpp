@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/nccl_tests/nccl_tests.hpp"
 #include "simulator/collective/curve.hpp"
 
 namespace ddpprof::fit {

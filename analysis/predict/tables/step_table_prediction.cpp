@@ -1,4 +1,4 @@
-#include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 
 #include <algorithm>
 #include <map>

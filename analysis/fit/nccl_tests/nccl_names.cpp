@@ -1,8 +1,8 @@
-#include "analysis/fit/table/nccl_names.hpp"
+#include "analysis/fit/nccl_tests/nccl_names.hpp"
 
 #include <algorithm>
 
-#include "analysis/fit/table/nccl_line.hpp"
+#include "analysis/fit/nccl_tests/nccl_line.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {

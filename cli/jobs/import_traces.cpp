@@ -1,4 +1,4 @@
-#include "cli/import_traces.hpp"
+#include "cli/jobs/import_traces.hpp"
 
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/fit/table/all_reduce_log.hpp"
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
@@ -22,9 +22,9 @@
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
 #include "analysis/predict/predict.hpp"
-#include "analysis/predict/step_table_prediction.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
-#include "cli/imported_database.hpp"
+#include "cli/jobs/imported_database.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
 

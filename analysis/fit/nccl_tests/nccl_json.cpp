@@ -1,11 +1,11 @@
-#include "analysis/fit/table/nccl_json.hpp"
+#include "analysis/fit/nccl_tests/nccl_json.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/fit/table/nccl_names.hpp"
-#include "analysis/fit/table/nccl_ranks.hpp"
+#include "analysis/fit/nccl_tests/nccl_names.hpp"
+#include "analysis/fit/nccl_tests/nccl_ranks.hpp"
 
 namespace ddpprof::fit {
 namespace {

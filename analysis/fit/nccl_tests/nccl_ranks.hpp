@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/nccl_tests/nccl_tests.hpp"
 
 namespace ddpprof::fit {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/table/collective_series.hpp"
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 
 namespace ddpprof::fit {
 

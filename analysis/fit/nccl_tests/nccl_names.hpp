@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/nccl_tests/nccl_tests.hpp"
 
 namespace ddpprof::fit {
 

@@ -1,4 +1,4 @@
-#include "analysis/fit/table/all_reduce_log.hpp"
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 
 #include <algorithm>
 #include <cmath>

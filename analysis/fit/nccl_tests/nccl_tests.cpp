@@ -1,4 +1,4 @@
-#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/nccl_tests/nccl_tests.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <map>
 #include <utility>
 
-#include "analysis/fit/table/nccl_json.hpp"
-#include "analysis/fit/table/nccl_line.hpp"
-#include "analysis/fit/table/nccl_names.hpp"
-#include "analysis/fit/table/nccl_ranks.hpp"
+#include "analysis/fit/nccl_tests/nccl_json.hpp"
+#include "analysis/fit/nccl_tests/nccl_line.hpp"
+#include "analysis/fit/nccl_tests/nccl_names.hpp"
+#include "analysis/fit/nccl_tests/nccl_ranks.hpp"
 
 namespace ddpprof::fit {
 namespace {

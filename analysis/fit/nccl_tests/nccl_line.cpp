@@ -1,4 +1,4 @@
-#include "analysis/fit/table/nccl_line.hpp"
+#include "analysis/fit/nccl_tests/nccl_line.hpp"
 
 #include <algorithm>
 #include <array>

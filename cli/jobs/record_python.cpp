@@ -1,4 +1,4 @@
-#include "cli/record_python.hpp"
+#include "cli/jobs/record_python.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "analysis/fit/table/nccl_row.hpp"
+#include "analysis/fit/nccl_tests/nccl_row.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/fit/table/nccl_line.hpp"
+#include "analysis/fit/nccl_tests/nccl_line.hpp"
 
 namespace ddpprof::fit {
 namespace {
