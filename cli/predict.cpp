@@ -9,8 +9,8 @@
 
 #include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/nccl_tests/all_reduce_log.hpp"
-#include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/nccl_tests/stored_collectives.hpp"
+#include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/tables/collective_prediction.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"

@@ -1,6 +1,6 @@
 // Parameters and buckets from shapes of gradients and sizes of messages.
-#include "analysis/import/trace/model.hpp"
 #include "analysis/import/trace/collectives/gradient_group.hpp"
+#include "analysis/import/trace/model.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Slices and the calls that launched them; impossible durations, and slices that only overlap.
-#include "analysis/import/trace/slice_store.hpp"
 #include "analysis/import/trace/collectives/kernel_families.hpp"
+#include "analysis/import/trace/slice_store.hpp"
 
 #include <gmock/gmock.h>
 
