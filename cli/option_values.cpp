@@ -50,7 +50,7 @@ std::vector<long long> parse_worker_list(const std::string& text, const std::str
     long long value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc() || end != part.data() + part.size() || value < 1 || value > 1'000'000) {
-      throw Failure(ExitCode::usage, option + ": '" + part + "' is not a number of workers",
+      throw Failure(ExitCode::usage, option + ": '" + part + "' is not a whole number",
                     "whole numbers from 1 to 1000000 separated by commas, e.g. 8,64", "correct the list");
     }
     workers.push_back(value);

@@ -188,7 +188,8 @@ class PredictSubcommand final : public Subcommand {
 
   report::Report from_sweeps(const std::vector<fit::CollectiveRun>& sweeps,
                              const std::vector<long long>& workers) const {
-    if (batch_ || accumulation_ || !what_if_.empty() || !logs_.empty() || !sharing_.empty())
+    if (batch_ || accumulation_ || !what_if_.empty() || !logs_.empty() || !sharing_.empty() || global_batch_ ||
+        !inter_node_.empty())
       throw Failure(ExitCode::usage,
                     "this database has collectives of nccl-tests only, so no step: of the options, --workers, "
                     "--gpus-per-node, --confidence and --format apply",

@@ -21,7 +21,6 @@
 #include <fstream>
 #include <optional>
 #include <ostream>
-#include <thread>
 
 #include "analysis/import/load/inputs.hpp"
 #include "cli/jobs/import_traces.hpp"
@@ -33,6 +32,7 @@
 #include "runner/launcher/rank_environment.hpp"
 #include "runner/measure/error.hpp"
 #include "runner/measure/installation.hpp"
+#include "runner/measure/plan.hpp"
 #include "runner/measure/recording_bounds.hpp"
 #include "runner/measure/side_folder.hpp"
 #include "tracer/format/shard_format.hpp"
@@ -321,7 +321,7 @@ class Record : public Subcommand {
     request.subcommand = "record";
     request.batch_per_worker = batch_per_worker_;
     request.parameter_bytes = parameter_bytes_;
-    request.cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+    request.cores = measure::available_cores();
     request.model = model_.empty() && append_.empty() ? fs::path(out_).stem().string() : model_;
     request.format = format;
     // Standard output belongs to the job, so the report goes to standard error.
@@ -345,6 +345,14 @@ class Record : public Subcommand {
     for (const std::string& note : traces.notes) context.messages << "ddpprof record: torch.profiler: " << note << '\n';
     std::vector<std::string> torch;
     for (const fs::path& file : traces.files) torch.push_back(file.string());
+    if (tracer_ == "auto" && !torch.empty() && traces.native > 0 && !native.empty()) {
+      context.messages << fmt::format(
+          "ddpprof record: {} process{} used CUDA or NVTX: the native tracer's recording is used, and the {} trace{} of "
+          "torch.profiler {} not; --tracer torch uses {}\n",
+          traces.native, traces.native == 1 ? "" : "es", torch.size(), torch.size() == 1 ? "" : "s",
+          torch.size() == 1 ? "is" : "are", torch.size() == 1 ? "it" : "them");
+      return native;
+    }
     if (!torch.empty()) return torch;
     if (native.empty())
       throw Failure(ExitCode::data,

@@ -129,7 +129,8 @@ build_ddpprof() {
     cd "$DDPPROF_ROOT"
     mkdir -p build
     say "configuring and building (preset $preset; log: build/$preset.log)"
-    { cmake --preset "$preset" "$@" && "${fixed_addresses[@]}" cmake --build --preset "$preset"; } >"build/$preset.log" 2>&1 || {
+    # A folder that was configured for another compiler starts anew.
+    { { cmake --preset "$preset" "$@" || cmake --fresh --preset "$preset" "$@"; } && "${fixed_addresses[@]}" cmake --build --preset "$preset"; } >"build/$preset.log" 2>&1 || {
       tail -n 60 "build/$preset.log" >&2
       die "the build failed (whole log: build/$preset.log)"
     }

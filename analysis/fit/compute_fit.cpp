@@ -99,11 +99,16 @@ std::vector<double> nearest(const std::vector<Machine>& machines, std::int64_t r
 
 }  // namespace
 
+std::int64_t ComputeFit::usual_ranks_per_host() const {
+  const std::int64_t measured = reference.ranks_per_host();
+  return reference.device == "cuda" && reference.nodes == 1 ? std::max(usual_gpus_per_node, measured) : measured;
+}
+
 Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node) const {
   Machine machine = reference;
   machine.workers = workers;
   if (gpus_per_node == 0 && reference.device == "cuda" && reference.nodes == 1)
-    gpus_per_node = std::max(usual_gpus_per_node, reference.ranks_per_host());
+    gpus_per_node = usual_ranks_per_host();
   if (gpus_per_node > 0) {
     machine.nodes = (workers + gpus_per_node - 1) / gpus_per_node;
   } else if (reference.nodes > 1) {

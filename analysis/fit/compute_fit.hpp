@@ -41,6 +41,9 @@ struct ComputeFit {
   double worst_relative_error = 0.0;  // of the law before interpolation
   BatchFit batch;
 
+  // Returns the ranks of a host if their number is not given: as many as were measured, of GPUs on one host at least
+  // usual_gpus_per_node.
+  std::int64_t usual_ranks_per_host() const;
   // Returns the machine with N ranks: `gpus_per_node` on each of several hosts like the measured one. 0: as many as on
   // each measured host if several were measured; otherwise all on this host, of GPUs at most usual_gpus_per_node or the
   // number that was measured on it.

@@ -2,22 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <utility>
 
 namespace ddpprof::metrics {
 
 std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>& configurations) {
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> counts;  // strategy -> samples a worker -> worker counts
+  struct Batch {
+    std::int64_t worker_counts = 0;
+    std::int64_t first_measurement = std::numeric_limits<std::int64_t>::max();
+  };
+  std::map<std::string, std::map<std::int64_t, Batch>> batches;  // by strategy and samples of a worker
   const auto samples = [](const Configuration& c) { return c.batch_per_worker * c.accumulation; };
   for (const Configuration& c : configurations) {
-    if (!c.measured.empty()) ++counts[c.strategy][samples(c)];
+    if (c.measured.empty()) continue;
+    Batch& batch = batches[c.strategy][samples(c)];
+    ++batch.worker_counts;
+    for (const std::int64_t id : c.measurements) batch.first_measurement = std::min(batch.first_measurement, id);
   }
   std::vector<const Configuration*> found;
   for (const Configuration& c : configurations) {
     if (c.measured.empty()) continue;
-    const auto& of_strategy = counts[c.strategy];
-    const auto most = std::max_element(of_strategy.begin(), of_strategy.end(),
-                                       [](const auto& a, const auto& b) { return a.second <= b.second; });
+    const auto& of_strategy = batches[c.strategy];
+    const auto most = std::max_element(of_strategy.begin(), of_strategy.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second.worker_counts, -a.second.first_measurement) <
+             std::pair(b.second.worker_counts, -b.second.first_measurement);
+    });
     if (samples(c) == most->first) found.push_back(&c);
   }
   return found;

@@ -11,7 +11,8 @@
 
 namespace ddpprof::metrics {
 
-// Returns one curve per strategy: the batch that was measured at most worker counts. Ties go to the larger batch.
+// Returns one curve per strategy: the batch that was measured at most worker counts. Ties go to the batch that was
+// measured first, as in the fits.
 std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>&);
 
 struct MeasuredScaling {

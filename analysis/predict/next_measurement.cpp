@@ -113,6 +113,7 @@ std::optional<NextMeasurement> next_batch(const Predictor& predictor, std::int64
   const std::vector<Sample>& samples = drawn.samples();
   const StepCase asked = predictor.prepared().model.case_at(workers, change);
   if (batch_ratio(*asked.profile, change) == 1.0 || samples.size() < 3) return std::nullopt;
+  if (asked.link_range) return std::nullopt;  // the links make the interval wide, and no batch shows them
   const std::int64_t batch = *change.batch_per_worker;
   const BatchFit& fit = job.compute().batch;
   if (fit.usable && std::ranges::find(fit.batches, batch) != fit.batches.end()) return std::nullopt;

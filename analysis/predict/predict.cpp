@@ -129,7 +129,10 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
     }
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(not_predicted_note(job.models(), strategy, listed, reason));
-  if (!linked.empty()) result.notes.insert(result.notes.begin(), links_note(job, linked));
+  if (!linked.empty())
+    result.notes.insert(result.notes.begin(), links_note(job, linked));
+  else if (furthest && job.is_ddp() && job.options().inter_node.named())
+    result.notes.push_back(unused_link_note(job));
   if (furthest) add_next_measurement(result, predictor, *furthest);
   if (furthest && with_change) add_next_batch(result, predictor, *furthest);
   const double correction = largest_correction(predictor.prepared().calibrations, job.largest_measured());

@@ -53,7 +53,8 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
   }
   if (job.needs_unmeasured_links(machine)) {
     add(links_text(job));
-    if (job.options().gpus_per_node == 0) add(std::to_string(machine.ranks_per_host()) + " GPUs per node are assumed");
+    if (job.options().gpus_per_node == 0)
+      add(std::to_string(job.compute().usual_ranks_per_host()) + " GPUs per node are assumed");
   }
   if (!batch.empty()) add(batch);
   if (job.options().dedicated) {
@@ -104,6 +105,14 @@ Note links_note(const MeasuredJob& job, const std::string& listed) {
   const bool named = job.options().inter_node.named();
   return make_note(named ? "info" : "warning", "links_not_measured",
                    job.strategy() + " at N = " + listed + ": " + links_text(job), named ? measure : name + measure);
+}
+
+Note unused_link_note(const MeasuredJob& job) {
+  return make_note("info", "links_not_measured",
+                   job.strategy() + ": the link between nodes that was named (" + job.options().inter_node.name +
+                       ") is not used: all ranks of the N asked about are on one node, or the links between nodes were "
+                       "measured",
+                   "for several nodes of GPUs give --gpus-per-node, and do not give --sharing dedicated");
 }
 
 std::string wide_interval_text(const Prediction& row) {

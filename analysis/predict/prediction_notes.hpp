@@ -24,6 +24,8 @@ std::string wide_interval_text(const Prediction&);
 std::string links_text(const MeasuredJob&);
 // `listed`: the worker counts that need such links, separated by ", ".
 Note links_note(const MeasuredJob&, const std::string& listed);
+// For a link that was named although no predicted N needs one.
+Note unused_link_note(const MeasuredJob&);
 
 // Returns what a change of the batch assumes; empty if the measured batches show it.
 std::string batch_assumption(const MeasuredJob&, const WhatIf&);

@@ -40,17 +40,19 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
   for (const metrics::Configuration* c : scaling_configurations(source.configurations))
     if (c->strategy == strategy && (!largest || c->world_size > largest->world_size)) largest = c;
   if (!largest) return "";
-  const double step_s = metrics::median_of(largest->measured, &metrics::RunStep::duration_s).mid;
+  const double step_s = metrics::median_of(largest->timed(), &metrics::RunStep::duration_s).mid;
+  const double traced_s = metrics::median_of(largest->measured, &metrics::RunStep::duration_s).mid;
   const double exposed_s = metrics::median_of(largest->measured, &metrics::RunStep::exposed_s).mid;
   const std::string exposed = largest->communication_known
-                                  ? fmt::format("{} of it exposed communication", units::percent(exposed_s / step_s, 3))
+                                  ? fmt::format("{} of it exposed communication", units::percent(std::min(1.0, exposed_s / step_s), 3))
                                   : "its communication is unknown (see the diagnostics)";
-  const double host_share = host_bound_share(*largest, step_s);
+  const double host_share = host_bound_share(*largest, traced_s);
   const std::string host = host_share > 0.0
                                ? fmt::format(
-                                     " Host-bound: the device waits for the host's launches for {} of the step. Usual "
+                                     " Host-bound: the device waits for the host's launches for {} of the step{}. Usual "
                                      "remedies: {}.",
-                                     units::percent(host_share, 3), fit::host_remedies)
+                                     units::percent(host_share, 3),
+                                     largest->untraced.empty() ? "" : " with the profiler", fit::host_remedies)
                                : "";
   const metrics::Configuration* one = baseline(source.configurations, *largest);
   if (largest->world_size == 1 || !one) {

@@ -65,7 +65,8 @@ Begun begin(const RunJob& run, const fs::path& database, Context& context) {
   options.overwrite = run.overwrite;
   options.resumable = true;
   Begun begun{measure::create_database(options), {}};
-  measure::record_scenario(begun.target.database, scenario::Scenario{}, options);
+  static const scenario::Scenario none;  // static: g++ 12 warns of a temporary that may be uninitialised
+  measure::record_scenario(begun.target.database, none, options);
   job::record_request(begun.target.database, run.request);
   return begun;
 }

@@ -94,15 +94,20 @@ class Run {
                          last_lines(log()));
     std::string why = store_traces(files, shown);
     if (!why.empty()) return why;
-    for (const std::string& note : notes) shown += "; " + note;
-    if (end.reason == launcher::BoundedEnd::Reason::by_itself && end.exit_code != 0) shown += "; but " + end_text(end);
-    if (end.killed) shown += "; processes of the job did not end on SIGTERM and were killed";
+    warnings_ = notes;
+    const bool by_itself = end.reason == launcher::BoundedEnd::Reason::by_itself;
+    if (by_itself && end.exit_code != 0) warnings_.push_back(end_text(end));
+    if (end.killed)
+      warnings_.emplace_back(by_itself ? "the job left processes in the background, which were killed"
+                                       : "processes of the job did not end on SIGTERM and were killed");
     if (!options_.keep_traces) {
       std::error_code ignored;
       fs::remove_all(traces_, ignored);
     }
     return "";
   }
+
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   fs::path log() const { return folder_ / "output.log"; }
@@ -143,7 +148,8 @@ class Run {
     options.keep_raw = options_.keep_raw;
     options.model = options_.model;
     options.cores = options_.cores;
-    options.nodes = request_.nodes;
+    // Not given: the traces of ddpprof's module have their host.
+    if (request_.nodes > 1) options.nodes = std::min(request_.nodes, run_.workers);
     options.labels = {{"run", run_.name()}};
     import::ImportResult result;
     try {
@@ -187,6 +193,7 @@ class Run {
   const JobSweepOptions& options_;
   fs::path folder_, traces_;
   std::int64_t traced_batch_ = 0;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace
@@ -206,12 +213,15 @@ std::set<std::string> measured_runs(store::Database& database, const JobRequest&
   for (const JobRun& run : make_job_plan(request)) workers[run.name()] = run.workers;
   std::set<std::string> measured;
   std::vector<std::int64_t> wrong;
-  SQLite::Statement query(database.sql(), "SELECT id, world_size, options FROM measurement WHERE kind = 'import'");
+  SQLite::Statement query(database.sql(),
+                          "SELECT id, world_size, options, status FROM measurement WHERE kind = 'import'");
   while (query.executeStep()) {
     const json options = json::parse(query.getColumn(2).getString(), nullptr, false);
     const std::string run = options.is_object() ? options.value("run", "") : "";
     if (const auto planned = workers.find(run);
-        planned != workers.end() && planned->second != query.getColumn(1).getInt64())
+        planned != workers.end() &&
+        (planned->second != query.getColumn(1).getInt64() || query.getColumn(3).getString() == "partial" ||
+         measured.contains(run)))
       wrong.push_back(query.getColumn(0).getInt64());
     else if (!run.empty())
       measured.insert(run);
@@ -253,17 +263,19 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
     Run measurement(database, request, run, source, options);
     const std::string why = measurement.measure(shown, result.interrupted);
     if (result.interrupted) break;
+    std::vector<std::string> warnings = measurement.warnings();
     if (const std::int64_t batch = measurement.traced_batch(); batch > 0 && run.batch) {
       const auto [other, fresh] = asked_batches.try_emplace({run.workers, batch}, *run.batch);
       if (other->second != *run.batch)
-        shown += fmt::format(
-            "; warning: --batches {} gave the same batch: the command must use {{batch}} or the variable "
-            "DDPPROF_BATCH",
-            other->second);
+        warnings.push_back(fmt::format(
+            "--batches {} gave the same batch: the command must use {{batch}} or the variable DDPPROF_BATCH",
+            other->second));
     }
     if (why.empty()) {
       ++result.measured;
       if (!options.quiet) messages << fmt::format("ddpprof run: {}: {}\n", run.name(), shown) << std::flush;
+      for (const std::string& warning : warnings)
+        messages << fmt::format("ddpprof run: {}: warning: {}\n", run.name(), warning) << std::flush;
     } else {
       result.failed.push_back({run.name(), why});
       messages << fmt::format("ddpprof run: {} was not measured: {}\n", run.name(), why) << std::flush;

@@ -1,5 +1,7 @@
 #include "runner/job/trace_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -83,8 +85,11 @@ TraceSource injected_traces(const fs::path& module_folder, const python_tracer::
   source.collect = [=](const fs::path& folder, std::vector<std::string>& notes) {
     std::vector<std::string> ignored;
     std::vector<fs::path> files = own.collect(own_folder(folder), ignored);
-    if (!files.empty()) return files;
     python_tracer::Traces traces = python_tracer::collect(python_folder(folder));
+    if (!files.empty() && files.size() >= traces.files.size()) return files;
+    if (!files.empty())
+      notes.push_back(fmt::format("the job wrote traces of {} of {} ranks itself; those of ddpprof's module are used",
+                                  files.size(), traces.files.size()));
     notes.insert(notes.end(), traces.notes.begin(), traces.notes.end());
     if (!traces.nothing.empty()) notes.push_back(traces.nothing);
     return std::move(traces.files);

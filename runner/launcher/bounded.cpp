@@ -108,7 +108,7 @@ class BoundedRun {
     if (end_.reason == BoundedEnd::Reason::enough) wait_until(SteadyClock::now() + time_to_end_by_itself);
     if (process_.running()) {
       process_.send(SIGTERM);
-      wait_until(SteadyClock::now() + command_.grace);
+      wait_for_all(SteadyClock::now() + command_.grace);
     }
     end_rest();
     end_.exit_code = process_.exit_code();
@@ -138,6 +138,13 @@ class BoundedRun {
       std::this_thread::sleep_for(polling);
       process_.update();
     }
+  }
+
+  // Waits for all processes of the command. Process::update() kills the group when its first process has ended: a shell
+  // ends at once on SIGTERM, and the launcher that it started needs time to end its ranks.
+  void wait_for_all(SteadyClock::time_point until) {
+    while (!descendants(others_).empty() && SteadyClock::now() < until) std::this_thread::sleep_for(polling);
+    process_.update();
   }
 
   // Kills what is left of the command. A process that was started meanwhile is found in the next round.

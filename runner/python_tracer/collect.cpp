@@ -130,7 +130,8 @@ std::string why_nothing(const Lines& lines) {
         "the training ended after {} step{}, before the traced steps began; give --steps with steps "
         "that the job reaches",
         *steps, *steps == 1 ? "" : "s");
-  return "torch was imported, but no process that ended regularly made an optimizer step";
+  return "torch was imported, but no process that ended regularly made an optimizer step. If the job was ended before "
+         "its traced steps, give earlier --steps or more time";
 }
 
 }  // namespace
@@ -145,6 +146,7 @@ Traces collect(const std::filesystem::path& output_folder) {
   found.files = last_of_ranks(lines.traces, found.notes);
   add_problems(lines, found.notes);
   if (found.files.empty()) found.nothing = why_nothing(lines);
+  for (const auto& [pid, process] : lines.processes) found.native += process.native ? 1 : 0;
   return found;
 }
 

@@ -84,11 +84,11 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"export", "DB", "--format", "crome", "--out", "x"}, "…did you mean 'chrome'?"},
       {{"export", "DB", "--format", "chrome"}, "ddpprof export: --out is required; see ddpprof export --help"},
       {{"predict", "DB", "--workers", "8,x"},
-       "ddpprof predict: --workers: 'x' is not a number of workers (expected whole numbers from 1 to 1000000 separated "
+       "ddpprof predict: --workers: 'x' is not a whole number (expected whole numbers from 1 to 1000000 separated "
        "by "
        "commas, e.g. 8,64); correct the list"},
-      {{"predict", "DB", "--workers", "0"}, "…ddpprof predict: --workers: '0' is not a number of workers"},
-      {{"predict", "DB", "--workers", "8,"}, "…ddpprof predict: --workers: '' is not a number of workers"},
+      {{"predict", "DB", "--workers", "0"}, "…ddpprof predict: --workers: '0' is not a whole number"},
+      {{"predict", "DB", "--workers", "8,"}, "…ddpprof predict: --workers: '' is not a whole number"},
       {{"predict", "DB", "--workers", "8", "--confidence", "1"},
        "ddpprof predict: --confidence: the value is not between 0 and 1 (expected e.g. 0.9)"},
       {{"predict", "DB", "--workers", "8", "--sharing", "dedicatd"}, "…did you mean 'dedicated'?"},

@@ -273,6 +273,10 @@ Measured load(store::Database& database) {
       continue;
     }
     const ProfilerCost profiler(steps);
+    if (profiler.waits_longer())
+      measured.warnings.push_back(name_of(info) +
+                                  ": a step with the profiler waits nearly as long as a whole step without it takes, "
+                                  "so the shares of compute and communication are uncertain; measure more steps");
     const std::vector<StepInfo> own_steps = profiler.removed(steps);
     add_steps(pool, own_steps, profiler.removed(collectives, steps));
     if (info.strategy == "ddp") {

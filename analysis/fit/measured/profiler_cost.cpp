@@ -9,6 +9,7 @@
 namespace ddpprof::fit {
 namespace {
 
+constexpr double least_share = 0.5;  // of work_factor() in the factor of the whole step
 constexpr double least_factor = 0.05, largest_factor = 1.25;  // above 1: the machine was disturbed without the profiler
 
 bool with_profiler(const StepInfo& step) { return !step.unwrapped && !step.untraced; }
@@ -34,15 +35,18 @@ std::int64_t scaled(std::int64_t ns, double factor) { return std::llround(static
 // Maps times since a step's start. The wait for data keeps its length, then work is shorter until the backward's last
 // gradient, and exposed communication keeps its length.
 struct TimeMap {
-  TimeMap(const StepInfo& step, double factor)
-      : data_ns(step.data_ns), factor(factor), computed_ns(step.last_ready_ns.value_or(step.duration_ns)) {}
+  TimeMap(const StepInfo& step, double factor, double waits_factor)
+      : data_ns(step.data_ns),
+        factor(factor),
+        waits_factor(waits_factor),
+        computed_ns(step.last_ready_ns.value_or(step.duration_ns)) {}
   std::int64_t at(std::int64_t ns) const {
-    if (ns <= data_ns) return ns;
+    if (ns <= data_ns) return scaled(ns, waits_factor);
     const std::int64_t work_ns = std::min(ns, std::max(computed_ns, data_ns)) - data_ns;
-    return data_ns + scaled(work_ns, factor) + (ns - data_ns - work_ns);
+    return scaled(data_ns, waits_factor) + scaled(work_ns, factor) + scaled(ns - data_ns - work_ns, waits_factor);
   }
   std::int64_t data_ns;
-  double factor;
+  double factor, waits_factor;
   std::int64_t computed_ns;
 };
 
@@ -55,22 +59,32 @@ ProfilerCost::ProfilerCost(const std::vector<StepInfo>& steps) {
   if (!(traced_ns > 0.0 && untraced_ns > 0.0)) return;
   const double waits = median_of_means(steps, false, waits_ns);
   known_ = true;
-  if (traced_ns > waits)
-    factor_ = std::clamp((untraced_ns - waits) / (traced_ns - waits), least_factor, largest_factor);
+  const double whole = std::clamp(untraced_ns / traced_ns, least_factor, largest_factor);
+  if (traced_ns > waits) factor_ = (untraced_ns - waits) / (traced_ns - waits);
+  // Steps with the profiler that wait almost as long as a whole step without it: the waiting became longer, too.
+  if (!(traced_ns > waits) || factor_ < least_share * whole) {
+    factor_ = waits_factor_ = whole;
+    waits_longer_ = true;
+  }
+  factor_ = std::min(factor_, largest_factor);
 }
 
 std::vector<StepInfo> ProfilerCost::removed(std::vector<StepInfo> steps) const {
   if (!known_) return steps;
   for (StepInfo& step : steps) {
     if (!with_profiler(step)) continue;
-    const TimeMap map(step, factor_);
-    const std::int64_t exposed_ns = std::max<std::int64_t>(0, step.exposed_ns);
+    const TimeMap map(step, factor_, waits_factor_);
+    const std::int64_t traced_exposed_ns = std::max<std::int64_t>(0, step.exposed_ns);
+    const std::int64_t exposed_ns = scaled(traced_exposed_ns, waits_factor_);
     const auto backward = [&](std::int64_t ns) {
-      const std::int64_t waited_ns = std::min(exposed_ns, ns);
-      return waited_ns + scaled(ns - waited_ns, factor_);
+      const std::int64_t waited_ns = std::min(traced_exposed_ns, ns);
+      return scaled(waited_ns, waits_factor_) + scaled(ns - waited_ns, factor_);
     };
     const std::int64_t waits = waits_ns(step);
-    step.duration_ns = waits + scaled(step.duration_ns - waits, factor_);
+    step.duration_ns = scaled(waits, waits_factor_) + scaled(step.duration_ns - waits, factor_);
+    step.exposed_ns = exposed_ns;
+    step.skew_ns = scaled(step.skew_ns, waits_factor_);
+    step.data_ns = scaled(step.data_ns, waits_factor_);
     step.buffers_ns = scaled(step.buffers_ns, factor_);
     step.forward_ns = scaled(step.forward_ns, factor_);
     step.backward_ns = backward(step.backward_ns);
@@ -94,7 +108,7 @@ std::vector<CollectiveInfo> ProfilerCost::removed(std::vector<CollectiveInfo> co
   for (CollectiveInfo& collective : collectives) {
     const auto step = by_id.find(collective.step_id);
     if (step == by_id.end() || !with_profiler(*step->second)) continue;
-    const TimeMap map(*step->second, factor_);
+    const TimeMap map(*step->second, factor_, waits_factor_);
     const std::int64_t begin_ns = step->second->start_ns;
     const auto move = [&](std::int64_t ns) { return begin_ns + map.at(ns - begin_ns); };
     collective.launch_ns = move(collective.launch_ns);

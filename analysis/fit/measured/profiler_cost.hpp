@@ -15,8 +15,11 @@ class ProfilerCost {
   explicit ProfilerCost(const std::vector<StepInfo>& steps);
 
   // Time of work without the profiler / time with it: the same for forward, backward and optimizer. Communication that
-  // is exposed and the wait for data do not contain the profiler's work. Between 0.05 and 1.25.
+  // is exposed and the wait for data do not contain the profiler's work. Between 0.025 and 1.25.
   double work_factor() const { return factor_; }
+  // Returns true if exposed communication became longer with the profiler, too: ranks wait for the slowest one. Then one
+  // factor holds for the whole step, and its parts are uncertain.
+  bool waits_longer() const { return waits_longer_; }
   bool known() const { return known_; }
 
   // Returns the steps as they would be without the profiler. Steps of kind untraced stay as they are.
@@ -28,8 +31,8 @@ class ProfilerCost {
   std::vector<GradientReady> removed(std::vector<GradientReady> gradients) const;
 
  private:
-  double factor_ = 1.0;
-  bool known_ = false;
+  double factor_ = 1.0, waits_factor_ = 1.0;
+  bool known_ = false, waits_longer_ = false;
 };
 
 }  // namespace ddpprof::fit

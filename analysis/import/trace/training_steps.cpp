@@ -86,7 +86,7 @@ void join_micro_batches(const std::vector<Span>& optimizers, HostSteps& found) {
   for (const std::size_t last : updates) {
     if (last + 1 < count) continue;
     const HostStep &from = found.steps[last + 1 - count], &to = found.steps[last];
-    joined.push_back(step_of(static_cast<std::int64_t>(joined.size()), from.name + " to " + to.name,
+    joined.push_back(step_of(to.number, from.name + " to " + to.name,
                              {from.time.start_ns, to.time.end_ns}));
   }
   found.cut += static_cast<std::int64_t>(found.steps.size() - joined.size() * count);

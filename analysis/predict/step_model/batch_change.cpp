@@ -1,5 +1,6 @@
 #include "analysis/predict/step_model/batch_change.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "simulator/step/host_pace.hpp"
@@ -33,9 +34,14 @@ PhaseFactor passes_factor(const BatchFit& fit, const StepProfile& profile, const
                           const StepParameters& parameters) {
   const step::HostPace pace{profile.idle_share, parameters.host_power};
   const double grown = batch_factor(fit, profile, change, parameters);
-  const double kernels = fit.usable ? pace.device_for(grown) : grown;
-  const double device = change.frees(Term::compute) ? 0.0 : kernels / change.compute_speed;
-  if (fit.usable && device == kernels && change.host_factor() == 1.0) return {grown, pace.busy(kernels)};
+  const double speed = change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed;
+  if (fit.usable && grown != 1.0 && grown > 0.0 && profile.idle_share > 0.0) {
+    // The law gives the whole phase. Its kernels shrink at most in proportion to the batch.
+    const double kernels = std::max(pace.device_for(grown), std::min(grown, batch_ratio(profile, change)));
+    const step::HostPace at_batch{1.0 - std::min(1.0, pace.busy(kernels) / grown), parameters.host_power};
+    return {grown * at_batch.phase(speed, change.host_factor()), grown * at_batch.busy(speed)};
+  }
+  const double device = change.frees(Term::compute) ? 0.0 : grown / change.compute_speed;
   return {pace.phase(device, change.host_factor()), pace.busy(device)};
 }
 

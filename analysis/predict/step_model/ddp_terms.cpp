@@ -106,8 +106,14 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
     // ZeRO is simulated beside DDP, and the difference is added: the measured step has the parts that the simulation
     // leaves out.
     terms.exposed_s = std::max(0.0, (outcome.beside_ddp ? terms.exposed_s : 0.0) + outcome.exposed_s);
-    terms.compute_s =
-        std::max(0.0, (outcome.beside_ddp ? terms.compute_s : -terms.host_inside_s()) + outcome.compute_s);
+    if (outcome.beside_ddp) {
+      // The optimizer's launches of the parameters that other ranks update are saved, too.
+      const double waits_s = optimizer_factor(at, parameters).waits_share() * outcome.compute_s;
+      terms.host_s = std::max(terms.host_gap_s, terms.host_s + waits_s);
+      terms.compute_s = std::max(0.0, terms.compute_s + outcome.compute_s - waits_s);
+    } else {
+      terms.compute_s = std::max(0.0, outcome.compute_s - terms.host_inside_s());
+    }
     terms.communication_s = std::max(terms.communication_s, terms.exposed_s);
     if (change.strategy.ends_with("ps"))
       terms.skew_s = 0.0;  // the simulation itself includes the differences of the workers

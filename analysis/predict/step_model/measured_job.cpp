@@ -34,7 +34,7 @@ std::int64_t MeasuredJob::largest_measured() const { return profiles().rbegin()-
 Machine MeasuredJob::machine_for(std::int64_t workers) const {
   if (options_.dedicated) return compute().dedicated_machine(workers);
   // DataParallel is one process: its replicas are always on one host.
-  return compute().machine_for(workers, strategy_ == "dp" ? 0 : options_.gpus_per_node);
+  return compute().machine_for(workers, strategy_ == "dp" ? workers : options_.gpus_per_node);
 }
 
 const StepProfile* MeasuredJob::measured_on(const Machine& machine) const {

@@ -1,7 +1,9 @@
 #include "analysis/predict/tables/collective_prediction.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 #include <stdexcept>
 
 #include "analysis/fit/not_supported.hpp"
@@ -21,10 +23,16 @@ std::vector<CollectivePrediction> predict_collectives(const std::vector<Collecti
     if (is_predicted_collective(run.op)) ops.insert(run.op);
     per_host = std::max(per_host, divide_up(run.ranks, run.hosts));
   }
-  per_host = question.gpus_per_node.value_or(per_host);
+  if (question.gpus_per_node.value_or(0) > 0) per_host = *question.gpus_per_node;
   std::vector<CollectivePrediction> all;
   for (const std::string& op : ops) {
-    const CollectiveSeries series(op, runs);
+    std::optional<CollectiveSeries> series;
+    std::string why_not;
+    try {
+      series.emplace(op, runs);
+    } catch (const NotSupported& error) {
+      why_not = error.what();
+    }
     std::int64_t most = 0;
     for (const CollectiveRun& run : runs)
       if (run.op == op) most = std::max(most, run.ranks);
@@ -34,12 +42,17 @@ std::vector<CollectivePrediction> predict_collectives(const std::vector<Collecti
       CollectivePrediction row;
       row.op = op;
       row.ranks = ranks;
-      row.hosts = per_host > 0 ? divide_up(ranks, per_host) : 1;
+      row.hosts = divide_up(ranks, per_host);
       row.extrapolation = static_cast<double>(ranks) / static_cast<double>(most);
+      if (!series) {
+        row.note = why_not;
+        all.push_back(row);
+        continue;
+      }
       try {
-        for (const double bytes : series.sizes(ranks, row.hosts)) {
+        for (const double bytes : series->sizes(ranks, row.hosts)) {
           row.bytes = static_cast<std::int64_t>(bytes);
-          row.time = series.predict(bytes, ranks, row.hosts, question.confidence);
+          row.time = series->predict(bytes, ranks, row.hosts, question.confidence);
           all.push_back(row);
         }
       } catch (const NotSupported& error) {

@@ -12,7 +12,7 @@ namespace ddpprof::fit {
 
 struct CollectiveQuestion {
   std::vector<std::int64_t> workers;
-  std::optional<std::int64_t> gpus_per_node;  // 0: all on one host; empty: the most ranks per host of the sweeps
+  std::optional<std::int64_t> gpus_per_node;  // 0 or empty: the most ranks per host of the sweeps
   double confidence = 0.9;
 };
 

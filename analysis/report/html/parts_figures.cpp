@@ -65,7 +65,10 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
     const auto compute = table.number(row, "compute_s"), exposed = table.number(row, "exposed_s");
     if (!workers || !took || !compute || !exposed || *took <= 0) continue;
     const double waiting = std::min(*exposed, table.number(row, "skew_s").value_or(0));
-    const double host = table.number(row, "host_s").value_or(0);
+    // The parts are those of steps with the profiler, which makes work longer, but not exposed communication.
+    const double traced_host = table.number(row, "host_s").value_or(0), worked = *compute + traced_host;
+    const double kept = worked > 0 ? std::clamp((*took - *exposed) / worked, 0.0, 1.0) : 1.0;
+    const double own = kept * *compute, host = kept * traced_host;
     const std::string strategy = table.text(row, "strategy");
     std::vector<Bar>& bars = all[strategy];
     // Predictions at a measured N equal the measurement, unless they are for another machine.
@@ -74,8 +77,8 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
       continue;
     bars.push_back({*workers,
                     *took,
-                    {*compute / *took, (*exposed - waiting) / *took, waiting / *took, host / *took,
-                     std::max(0.0, (*took - *compute - *exposed - host) / *took)},
+                    {own / *took, (*exposed - waiting) / *took, waiting / *took, host / *took,
+                     std::max(0.0, (*took - own - *exposed - host) / *took)},
                     true,
                     fmt::format("{}, {} samples", table.text(row, "model"), table.text(row, "global_batch_samples"))});
   }

@@ -53,10 +53,15 @@ StepParts parts(const MeasuredPoint& point) {
     of.skew_s = std::clamp(point.skew_s, 0.0, std::max(0.0, point.exposed_s));
     of.exposed_s = point.exposed_s - of.skew_s;
   }
-  of.compute_s = point.compute_s - of.overlapped_s;
   of.input_s = point.data_wait_s + point.host_to_device_s;
-  of.host_s = point.host_s;
-  of.other_s = std::max(0.0, point.step_s.mid - point.compute_s - of.exposed_s - of.skew_s - of.host_s - of.input_s);
+  // The parts are those of steps with the profiler, which makes work longer, but neither waits nor communication.
+  const double left_s = point.step_s.mid - of.exposed_s - of.skew_s - of.input_s;
+  const double worked_s = point.compute_s + point.host_s;
+  const double kept = worked_s > 0.0 ? std::clamp(left_s / worked_s, 0.0, 1.0) : 1.0;
+  of.overlapped_s *= kept;
+  of.compute_s = kept * point.compute_s - of.overlapped_s;
+  of.host_s = kept * point.host_s;
+  of.other_s = std::max(0.0, left_s - kept * worked_s);
   return of;
 }
 

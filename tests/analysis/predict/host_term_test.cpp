@@ -162,5 +162,25 @@ TEST(HostTerm, MeasuredBatchesAreNotHiddenTwice) {
   EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(larger, 1), 1.0, 0.02);
 }
 
+// Half of the batch on a device that hardly waits: its kernels do not vanish, and faster launches do not slow it down.
+TEST(HostTerm, ASmallerBatchKeepsItsKernels) {
+  const Truth truth = job(0.05);
+  Truth smaller = truth;
+  smaller.batch = 16;
+  smaller.data_s *= 0.5;
+  smaller.forward_s *= 0.55;
+  for (double& ready_s : smaller.ready_s) ready_s *= 0.55;
+  TemporaryDatabase database("host-smaller-batch");
+  synthetic::add_ddp(database.get(), truth, {1, 2}, 1);
+  synthetic::add_ddp(database.get(), smaller, {1}, 2);
+  const auto changed = [&](const std::vector<std::string>& change) {
+    return predict_all(database.get(), asking({1}, change)).what_ifs.at(0).changed_step_s;
+  };
+  const double half_s = changed({"batch_per_worker=16"});
+  EXPECT_NEAR(half_s / synthetic::true_step_s(smaller, 1), 1.0, 0.02);
+  EXPECT_LE(changed({"batch_per_worker=16", "host=1.05x"}), half_s);
+  EXPECT_LT(changed({"batch_per_worker=16", "compute=2x"}), 0.8 * half_s);
+}
+
 }  // namespace
 }  // namespace ddpprof::fit

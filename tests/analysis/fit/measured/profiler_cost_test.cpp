@@ -71,6 +71,21 @@ TEST(ProfilerCost, WorkShrinksAndWaitsStay) {
   EXPECT_EQ(without.front().duration_ns, 13 * ms) << "steps without the profiler stay";
 }
 
+// Without the profiler a step takes 6 ms, as long as the waits of a step with it: one factor holds for all parts.
+TEST(ProfilerCost, WaitsThatBecameLongerShrinkToo) {
+  const std::vector<StepInfo> steps = measured(6 * ms);
+  const ProfilerCost cost(steps);
+  EXPECT_TRUE(cost.waits_longer());
+  EXPECT_DOUBLE_EQ(cost.work_factor(), 0.3);
+  const std::vector<StepInfo> without = cost.removed(steps);
+  const StepInfo& step = without.back();
+  EXPECT_EQ(step.duration_ns, 6 * ms);
+  EXPECT_EQ(step.exposed_ns, 1'200'000);
+  EXPECT_EQ(step.data_ns, 600'000);
+  EXPECT_EQ(step.compute_ns, 3'600'000);
+  EXPECT_FALSE(ProfilerCost(measured(13 * ms)).waits_longer());
+}
+
 TEST(ProfilerCost, CollectivesMoveWithTheirStep) {
   const std::vector<StepInfo> steps = measured(13 * ms);
   CollectiveInfo collective;
