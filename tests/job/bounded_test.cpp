@@ -73,6 +73,18 @@ TEST_F(Bounded, EnoughEndsItWithSigterm) {
   EXPECT_EQ(text("ended"), "ended\n");
 }
 
+// A shell ends at once on SIGTERM. The launcher that it started gets the time to end its ranks.
+TEST_F(Bounded, WhatAShellStartedHasTheGraceTimeToo) {
+  BoundedCommand command =
+      shell("sh -c 'trap \"sleep 1; echo ended > $FOLDER/ended; exit\" TERM; touch $FOLDER/done; "
+            "while :; do sleep 0.05; done' & wait");
+  command.enough = [&] { return exists("done"); };
+  const BoundedEnd end = run_bounded(command);
+  EXPECT_EQ(end.reason, Reason::enough);
+  EXPECT_FALSE(end.killed);
+  EXPECT_EQ(text("ended"), "ended\n");
+}
+
 TEST_F(Bounded, AfterEnoughItMayEndByItself) {
   BoundedCommand command = shell("trap 'exit 5' TERM; touch $FOLDER/done; sleep 0.5; exit 0");
   command.enough = [&] { return exists("done"); };
