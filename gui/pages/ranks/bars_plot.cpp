@@ -52,13 +52,16 @@ void BarsPlot::show_bars(const RankBars& view) {
     }
     bars_[part]->setData(places, values, true);
   }
-  // Jobs on CPUs do not wait for launches.
-  QCPBars* host = bars_[static_cast<std::size_t>(metrics::RankPart::host)];
-  const auto& waits_s = view.parts_s[static_cast<std::size_t>(metrics::RankPart::host)];
-  if (std::ranges::any_of(waits_s, [](double value) { return value > 0.0; }))
-    host->addToLegend();
-  else
-    host->removeFromLegend();
+  // Jobs on CPUs do not wait for launches. The legend is filled anew, because a new entry comes last.
+  const auto host = static_cast<std::size_t>(metrics::RankPart::host);
+  const bool waits = std::ranges::any_of(view.parts_s[host], [](double value) { return value > 0.0; });
+  if (waits != legend->hasItemWithPlottable(bars_[host])) {
+    for (QCPBars* bars : bars_) bars->removeFromLegend();
+    medians_->removeFromLegend();
+    for (std::size_t part = 0; part < bars_.size(); ++part)
+      if (part != host || waits) bars_[part]->addToLegend();
+    medians_->addToLegend();
+  }
   QVector<double> whole;
   for (std::size_t i = 0; i < view.step_s.size(); ++i) {
     whole.push_back(view.step_s[i] / scale.factor);

@@ -234,10 +234,14 @@ TEST_F(RanksPageTest, TheLegendIsNotCutOffAtAnyWidth) {
     bars->replot();
     const auto entries = legend_entries(*bars->legend);
     ASSERT_EQ(entries.size(), 7U);
+    std::vector<QCPLayoutElement*> in_order;  // a job on CPUs has no entry for launches
+    for (int i = 0; i < bars->plottableCount(); ++i)
+      if (QCPAbstractLegendItem* item = bars->legend->itemWithPlottable(bars->plottable(i))) in_order.push_back(item);
+    ASSERT_EQ(in_order.size(), 7U);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       EXPECT_GE(entries[i]->outerRect().width(), entries[i]->minimumOuterSizeHint().width()) << width << ": " << i;
       EXPECT_LE(entries[i]->outerRect().right(), width) << i;
-      EXPECT_EQ(entries[i], bars->legend->itemWithPlottable(bars->plottable(static_cast<int>(i)))) << "their order";
+      EXPECT_EQ(entries[i], in_order[i]) << "their order";
     }
   }
 }

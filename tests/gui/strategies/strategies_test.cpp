@@ -195,14 +195,14 @@ Comparison by_hand() {
   dp.step_s = 0.1;
   dp.step_low_s = 0.09;
   dp.step_high_s = 0.11;
-  all.dp.parts = {0.06, 0.025, 0.0, 0.015, 0.0, 0.0};
+  all.dp.parts = {0.06, 0.025, 0.0, 0.0, 0.015, 0.0, 0.0};
   dp.throughput = 1280.0;
   dp.efficiency = 0.4;
   store::PredictionRow& ddp = *all.ddp.row;
   ddp.step_s = 0.05;
   ddp.step_low_s = 0.045;
   ddp.step_high_s = 0.055;
-  all.ddp.parts = {0.04, 0.007, 0.002, 0.0005, 0.0005, 0.011};
+  all.ddp.parts = {0.04, 0.007, 0.002, 0.0, 0.0005, 0.0005, 0.011};
   ddp.throughput = 2560.0;
   ddp.efficiency = 0.8;
   all.dp.memory = {4.0 * 1048576, 3.0 * 1048576, true, "measured"};

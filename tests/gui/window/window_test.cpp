@@ -141,7 +141,10 @@ TEST(MainWindow, AnOlderFileIsMigrated) {
           "ALTER TABLE collective DROP COLUMN datatype; ALTER TABLE collective DROP COLUMN algorithm;"
           "ALTER TABLE collective DROP COLUMN protocol; ALTER TABLE collective DROP COLUMN channels;"
           "ALTER TABLE step DROP COLUMN learning_rate; ALTER TABLE step DROP COLUMN local_gradient_sqr;"
-          "ALTER TABLE step DROP COLUMN gradient_sqr;"
+          "ALTER TABLE step DROP COLUMN gradient_sqr; ALTER TABLE step DROP COLUMN device_idle_ns;"
+          "ALTER TABLE prediction DROP COLUMN host_s; ALTER TABLE collective DROP COLUMN peer;"
+          "ALTER TABLE collective DROP COLUMN asynchronous; ALTER TABLE collective DROP COLUMN largest_split;"
+          "DROP TABLE process_group;"
           "PRAGMA user_version = 1");
   MainWindow window;
   EXPECT_EQ(opened(window, folder / "old.db"), "");
