@@ -22,10 +22,13 @@ class Blocking(unittest.TestCase):
                 for rank, truth in enumerate(truths):
                     steps = steps_of(connection, rank)
                     self.assertEqual(len(steps), STEPS)
-                    own = statistics.median(inside / step for inside, step in zip(truth["collective_ns"], truth["step_ns"]))
-                    imported = statistics.median(step["exposed_ns"] / step["duration_ns"] for step in steps)
-                    print(f"rank {rank}: exposed {imported:.1%} imported, {own:.1%} by the script's clock", flush=True)
-                    self.assertAlmostEqual(imported, own, delta=0.05)
+                    own = [inside / step for inside, step in zip(truth["collective_ns"], truth["step_ns"])]
+                    imported = [step["exposed_ns"] / step["duration_ns"] for step in steps]
+                    print(f"rank {rank}: exposed {statistics.median(imported):.1%} imported, {statistics.median(own):.1%} by "
+                          "the script's clock", flush=True)
+                    # A thread that wakes up late lengthens some steps for the script's clock alone.
+                    differences = sorted(abs(one - other) for one, other in zip(imported, own))
+                    self.assertLess(differences[STEPS // 4], 0.05)
 
     def test_equal_ranks(self):
         self.check(0.0)
