@@ -9,10 +9,12 @@
 #include "analysis/fit/nccl_tests/collective_series.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/validation/data.hpp"
+#include "tests/validation/errors.hpp"
 
 namespace {
 
 using namespace ddpprof;
+using validation::Errors;
 using fit::CollectiveRun;
 
 std::vector<CollectiveRun> read_runs(const std::filesystem::path& path) {
@@ -30,27 +32,6 @@ std::vector<CollectiveRun> read_runs(const std::filesystem::path& path) {
   for (auto& [key, run] : runs) all.push_back(std::move(run));
   return all;
 }
-
-struct Errors {
-  std::vector<double> own, same, power;
-  double covered = 0.0, width = 0.0;
-  int above = 0, below = 0;
-
-  static double size(const std::vector<double>& errors, bool mean) {
-    std::vector<double> sizes;
-    for (const double one : errors) sizes.push_back(std::abs(one));
-    return mean ? stats::mean(sizes) : stats::median(sizes);
-  }
-  static std::string text(const std::vector<double>& errors) {
-    return fmt::format("{:.1f} / {:.1f}", 100 * size(errors, false), 100 * size(errors, true));
-  }
-  void print(const std::string& name) const {
-    const auto n = static_cast<double>(own.size());
-    std::cout << fmt::format("| {} | {} | {} | {:+.1f} % | {} | {} | {:.0f} % | {:.2f} | {}, {} |\n", name, own.size(),
-                             text(own), 100 * stats::median(own), text(same), text(power), 100 * covered / n, width / n,
-                             above, below);
-  }
-};
 
 // The time of the nearest size (sizes are rounded to the ranks), in proportion.
 double time_at(const CollectiveRun& run, double bytes) {
@@ -90,8 +71,8 @@ void judge(const std::filesystem::path& folder, const Question& question, std::m
       const double power = same * std::pow(same / time_at(before, one.bytes), doublings);
       for (Errors* errors : {&all[question.file + ", " + op], &all[question.file], &all["together"]}) {
         errors->own.push_back(predicted.time_s / one.time_s - 1.0);
-        errors->same.push_back(same / one.time_s - 1.0);
-        errors->power.push_back(power / one.time_s - 1.0);
+        errors->first_baseline.push_back(same / one.time_s - 1.0);
+        errors->second_baseline.push_back(power / one.time_s - 1.0);
         errors->above += one.time_s > predicted.high_s;
         errors->below += one.time_s < predicted.low_s;
         errors->covered += one.time_s >= predicted.low_s && one.time_s <= predicted.high_s;
@@ -112,7 +93,7 @@ int main() {
   std::cout
       << "| collective | sizes | error | median off by | same time | power law | covered | width | measured above, "
          "below |\n|---|---|---|---|---|---|---|---|---|\n";
-  for (const auto& [name, errors] : all) errors.print(name);
+  for (const auto& [name, errors] : all) errors.print(name, 2);
   bool met = true;
   const auto check = [&](const std::string& what, bool holds) {
     if (!holds) std::cout << "\nNot met: " << what << '\n';
@@ -123,7 +104,7 @@ int main() {
     for (const bool mean : {false, true}) {
       const double own = Errors::size(one.own, mean);
       check(fmt::format("{}: {} below the same time and the power law", name, mean ? "mean" : "median"),
-            own < Errors::size(one.same, mean) && own < Errors::size(one.power, mean));
+            own < Errors::size(one.first_baseline, mean) && own < Errors::size(one.second_baseline, mean));
     }
     check(fmt::format("{}: at least 85 % covered", name), one.covered >= 0.85 * static_cast<double>(one.own.size()));
   }

@@ -10,31 +10,12 @@
 #include "analysis/fit/table/step_table.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/validation/data.hpp"
+#include "tests/validation/errors.hpp"
 
 namespace {
 
 using namespace ddpprof;
-
-struct Errors {
-  std::vector<double> own, linear, power;
-  double covered = 0.0, width = 0.0;
-  int above = 0, below = 0;
-
-  static double size(const std::vector<double>& errors, bool mean) {
-    std::vector<double> sizes;
-    for (const double one : errors) sizes.push_back(std::abs(one));
-    return mean ? stats::mean(sizes) : stats::median(sizes);
-  }
-  static std::string text(const std::vector<double>& errors) {
-    return fmt::format("{:.1f} / {:.1f}", 100 * size(errors, false), 100 * size(errors, true));
-  }
-  void print(const std::string& name) const {
-    const auto n = static_cast<double>(own.size());
-    std::cout << fmt::format("| {} | {} | {} | {:+.1f} % | {} | {} | {:.0f} % | {:.3f} | {}, {} |\n", name, own.size(),
-                             text(own), 100 * stats::median(own), text(linear), text(power), 100 * covered / n,
-                             width / n, above, below);
-  }
-};
+using validation::Errors;
 
 // One job at several numbers of GPUs, with one micro-batch and one number of them in a step.
 using Series = std::map<std::int64_t, std::vector<fit::StepRow>>;
@@ -80,8 +61,9 @@ int main() {
       const fit::TablePrediction predicted = fit::StepTable(rows).predict(asked);
       for (Errors* errors : {&all[kind], &all["together"]}) {
         errors->own.push_back(predicted.step_s / asked.step_s - 1.0);
-        errors->linear.push_back(last.step_s / asked.step_s - 1.0);
-        errors->power.push_back(last.step_s * std::pow(last.step_s / before.step_s, doublings) / asked.step_s - 1.0);
+        errors->first_baseline.push_back(last.step_s / asked.step_s - 1.0);
+        errors->second_baseline.push_back(
+            last.step_s * std::pow(last.step_s / before.step_s, doublings) / asked.step_s - 1.0);
         errors->above += asked.step_s > predicted.high_s;
         errors->below += asked.step_s < predicted.low_s;
         errors->covered += asked.step_s >= predicted.low_s && asked.step_s <= predicted.high_s;
@@ -91,7 +73,7 @@ int main() {
   std::cout
       << "| strategy | series | error | median off by | linear | power law | covered | width | measured above, below "
          "|\n|---|---|---|---|---|---|---|---|---|\n";
-  for (const auto& [name, errors] : all) errors.print(name);
+  for (const auto& [name, errors] : all) errors.print(name, 3);
   const Errors& one = all.at("together");
   bool met = true;
   const auto check = [&](const std::string& what, bool holds) {
@@ -101,7 +83,7 @@ int main() {
   for (const bool mean : {false, true}) {
     const double own = Errors::size(one.own, mean);
     check(fmt::format("{} below linear and the power law", mean ? "mean" : "median"),
-          own < Errors::size(one.linear, mean) && own < Errors::size(one.power, mean));
+          own < Errors::size(one.first_baseline, mean) && own < Errors::size(one.second_baseline, mean));
   }
   check("at least 85 % covered", one.covered >= 0.85 * static_cast<double>(one.own.size()));
   return met ? 0 : 1;

@@ -24,8 +24,8 @@ class ProfilerCost {
 
   // Returns the steps as they would be without the profiler. Steps of kind untraced stay as they are.
   std::vector<StepInfo> removed(std::vector<StepInfo> steps) const;
-  // Returns the collectives of these steps, at the times at which they would happen in removed(steps). Their durations
-  // outside of compute stay.
+  // Returns the collectives of these steps, at the times at which they would happen in removed(steps). A
+  // collective's time outside of compute stays, unless waits_longer().
   std::vector<CollectiveInfo> removed(std::vector<CollectiveInfo> collectives,
                                       const std::vector<StepInfo>& steps) const;
   std::vector<GradientReady> removed(std::vector<GradientReady> gradients) const;
