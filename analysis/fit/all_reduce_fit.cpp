@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "analysis/fit/text.hpp"
@@ -492,65 +491,6 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
   fit.status = describe_choice(fit.forms, natural);
   judge(fit);
   return fit;
-}
-
-store::FitRow to_row(const AllReduceFit& fit) {
-  store::FitRow row;
-  row.name = "all_reduce";
-  row.strategy = "ddp";
-  row.usable = fit.usable ? 1 : 0;
-  row.status = fit.status;
-  row.points = static_cast<std::int64_t>(fit.points.size());
-  if (fit.forms.empty()) {
-    row.form = "none";
-    return row;
-  }
-  const FormFit& picked = fit.picked();
-  row.form = picked.form.name();
-  row.median_relative_error = picked.solution.median_relative_error;
-  row.parameters = parameters_json(picked.problem, picked.solution);
-  row.covariance = covariance_json(picked.solution);
-  nlohmann::json residuals = nlohmann::json::array();
-  for (std::size_t i = 0; i < fit.points.size(); ++i) {
-    residuals.push_back({{"workers", fit.points[i].machine.workers},
-                         {"bytes", fit.points[i].bytes},
-                         {"measured_s", fit.points[i].transfer_s},
-                         {"fitted_s", picked.solution.fitted[i]},
-                         {"concurrency", fit.points[i].concurrency},
-                         {"source", fit.points[i].bench ? "bench-comm" : "step"}});
-  }
-  row.residuals = residuals.dump();
-  return row;
-}
-
-std::string parameters_json(const Problem& problem, const Solution& solution) {
-  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();  // in the covariance's order
-  for (std::size_t i = 0; i < problem.parameters.size(); ++i) {
-    const Parameter& parameter = problem.parameters[i];
-    const bool bound = solution.at_bound[i];
-    const char* state = parameter.fixed ? "fixed" : bound ? "at bound" : solution.identified[i] ? "fitted" : "assumed";
-    // The delta method takes a logarithm's standard error back to the value's unit.
-    const double error = parameter.logarithmic ? solution.values[i] * solution.x_sd[i] : solution.x_sd[i];
-    parameters[parameter.name] = {
-        {"value", solution.values[i]},
-        {"unit", parameter.unit},
-        {"standard_error", parameter.fixed || bound ? nlohmann::ordered_json() : nlohmann::ordered_json(error)},
-        {"state", state},
-        {"at_bound", bound},
-        {"identified", static_cast<bool>(solution.identified[i])},
-        {"fixed", parameter.fixed}};
-  }
-  return parameters.dump();
-}
-
-std::string covariance_json(const Solution& solution) {
-  const std::size_t count = solution.x.size();
-  nlohmann::json rows = nlohmann::json::array();
-  for (std::size_t i = 0; i < count; ++i) {
-    rows.push_back(std::vector<double>(solution.x_covariance.begin() + static_cast<std::ptrdiff_t>(i * count),
-                                       solution.x_covariance.begin() + static_cast<std::ptrdiff_t>((i + 1) * count)));
-  }
-  return rows.dump();
 }
 
 }  // namespace ddpprof::fit

@@ -63,8 +63,4 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>&, const std::vect
 
 store::FitRow to_row(const AllReduceFit&);
 
-// JSON texts of the fit table from a solution.
-std::string parameters_json(const Problem&, const Solution&);
-std::string covariance_json(const Solution&);
-
 }  // namespace ddpprof::fit

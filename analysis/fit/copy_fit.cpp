@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/fit/all_reduce_fit.hpp"
+#include "analysis/fit/solution_json.hpp"
 #include "analysis/fit/text.hpp"
 #include "tracer/format/vocabulary.hpp"
 
