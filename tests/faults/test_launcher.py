@@ -8,6 +8,7 @@ import time
 import unittest
 
 from faulty_runs import FaultTest, wait_until
+from tiers import long_test
 
 # Everything that two runs of one scenario have in common whatever the machine did meanwhile.
 FACTS = {
@@ -74,6 +75,7 @@ class Launcher(FaultTest):
         run.wait()
         self.expect_nobody_left()
 
+    @long_test
     def test_resumed_wherever_it_was_killed(self):
         self.quick()
         whole = self.path / "whole.db"
@@ -148,6 +150,7 @@ class Launcher(FaultTest):
         self.expect_kept(n1="ok", n2="partial")
         self.row("a second run into the same database", second.stderr, 2, 0, "all: nothing is touched", r"another run.*")
 
+    @long_test
     def test_a_killed_load_is_rolled_back(self):
         """SIGKILL while SQLite's journal is there: held by SIGSTOP first, so that the moment is not missed."""
         self.scenario.write_text(self.scenario.read_text().replace("workers: [1, 2]", "workers: [1]")

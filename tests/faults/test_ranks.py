@@ -9,6 +9,7 @@ import unittest
 from faulty_runs import FaultTest, scenario_with_a_nan, why_skipped
 from hosts import cpu_controller, remove_group
 from memory_group import MemoryGroup
+from tiers import long_test
 
 KEPT = "N = 1 whole, N = 2 as partial with its steps"
 
@@ -31,6 +32,7 @@ class Ranks(FaultTest):
         self.assertIn(("unclosed_shard",), self.query("SELECT code FROM diagnostic WHERE rank = 1"))
         self.row("a rank is killed (SIGKILL)", messages, code, seconds, KEPT)
 
+    @long_test
     def test_stopped(self):
         run = self.start(*self.run_arguments("--set", "measure.timeout_s=4"))
         self.wait_for_step()

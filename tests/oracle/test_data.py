@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from test_sampler import WeightedDistributedSampler
+from tiers import long_test
 from worker_runs import WORKER, RankDump, run_ranks
 
 SCENARIO = """
@@ -160,6 +161,7 @@ class Tensors(DataCase):
         results = run_ranks(synthetic.replace(f'path: "{self.files}"', "samples: 64"), 1, self.folder)
         self.assertGreater(min(results[0]["losses"]), 0.0)
 
+    @long_test
     def test_types_that_are_converted(self):
         inputs, targets = self.noise(40, 2, 3).half(), self.labels(40).to(torch.int16)
         self.save(inputs, targets)
@@ -297,6 +299,7 @@ class Sampling(DataCase):
 
 
 class Augmented(DataCase):
+    @long_test
     def test_crops_and_flips_are_pads_slices_and_flips(self):
         pixels = torch.randint(256, (64, 3, 32, 32), dtype=torch.uint8, generator=self.numbers)
         self.save(pixels, self.labels(64))

@@ -9,6 +9,7 @@ import tempfile
 import time
 import unittest
 
+from tiers import long_test
 from worker_runs import WORKER, start_ranks
 
 SCENARIO = """
@@ -52,6 +53,7 @@ class Failures(unittest.TestCase):
     def test_a_killed_peer(self):
         self.lose_a_rank(signal.SIGKILL, 30)
 
+    @long_test
     def test_a_stopped_peer_is_a_timeout(self):
         self.lose_a_rank(signal.SIGSTOP, 60)
 

@@ -11,6 +11,7 @@ import unittest
 
 import torch
 
+from tiers import long_test
 from worker_runs import RankDump, free_port, read_floats, run_ranks
 
 STEPS, GRADIENT_STEPS = 20, 3
@@ -181,6 +182,7 @@ class Comparison(unittest.TestCase):
 
 
 class Parity(Comparison):
+    @long_test
     def test_one_rank(self):
         self.compare(MODELS, 1)
 
@@ -188,6 +190,7 @@ class Parity(Comparison):
         self.compare({**MODELS, **{name: {**MODELS["mlp"], **knob} for name, knob in KNOBS.items()},
                       "own buffers": {**MODELS["resnet50"], "ddp": dict(broadcast_buffers=False)}}, 2)
 
+    @long_test
     def test_four_ranks(self):
         self.compare(MODELS, 4)
 

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from tiers import long_test
+
 HERE = pathlib.Path(__file__).parent
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
 WIDTHS = (256, 1024, 1024, 512, 10)
@@ -193,6 +195,7 @@ class Profiled(unittest.TestCase):
     def test_two_ranks(self):
         self.check(2)
 
+    @long_test
     def test_four_ranks(self):
         self.check(4)
 

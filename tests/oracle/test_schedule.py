@@ -12,6 +12,7 @@ import unittest
 
 import test_parity
 from test_parity import STEPS
+from tiers import long_test
 
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
 
@@ -110,6 +111,7 @@ class Schedules(test_parity.Comparison):
             self.assertGreater(max(rates), 1.2 * 0.02, "a gain that stands at 1 shows nothing")
             self.assertLess(min(rates), 0.5 * max(rates), "the rate has fallen")
 
+    @long_test
     def test_one_rank(self):
         self.compare(CASES, 1)
 
@@ -196,6 +198,7 @@ class Recorded(unittest.TestCase):
         last = max(step for step, kind, _ in rows if kind == "measured")
         return [[rate for step, kind, rate in rows if step == number and kind != "unwrapped"] for number in range(last + 1)]
 
+    @long_test
     def test_adascale_is_one_rate_for_all_ranks_and_goes_on_from_a_checkpoint(self):
         kept = self.path / "kept"
         self.run_adascale(self.path / "whole.db", 36)
@@ -221,6 +224,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual((resumed["first_step"], resumed["unlike_steps"], resumed["unchecked_steps"]), (20, 0, 0))
         self.assertAlmostEqual(resumed["base_steps"] / self.trained(self.path / "whole.db")[1]["base_steps"], 1.0, delta=1e-5)
 
+    @long_test
     def test_adascale_resumed_at_another_size_goes_on_from_its_base_steps(self):
         kept = self.path / "kept"
         self.run_adascale(self.path / "two.db", 16, checkpoint={"folder": str(kept)})

@@ -13,6 +13,8 @@ import tempfile
 import time
 import unittest
 
+from tiers import long_test
+
 HERE = pathlib.Path(__file__).parent
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
 STEPS = 12
@@ -89,6 +91,7 @@ class Sweep(unittest.TestCase):
         self.assertIn("8 runs are measured and kept", again.stderr)
         self.assertEqual(len(self.facts(1, 32)), 2, "nothing ran again")
 
+    @long_test
     def test_an_unmodified_job(self):
         """ddpprof's module traces it, and the job that would train for ever is ended."""
         command = self.command("--workers", "1,2", "--batches", "32,128", "--steps", "4-23",
@@ -112,6 +115,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual([one[0] for one in rows(self.database, "SELECT DISTINCT world_size FROM prediction ORDER BY 1")][:2],
                          [1, 2])
 
+    @long_test
     def test_a_job_that_does_not_end_is_ended(self):
         begin = time.monotonic()
         done = self.run_sweep("--workers", 2, "--batches", 32, "--grace", 5, "--keep-traces",
@@ -137,6 +141,7 @@ class Sweep(unittest.TestCase):
         exists = self.run_sweep("--workers", "1,2", "--batches", 32, code=2)
         self.assertIn("exists", exists.stderr)
 
+    @long_test
     def test_resume_after_an_interruption(self):
         process = subprocess.Popen(self.command("--workers", "1,2", "--batches", "32"), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)

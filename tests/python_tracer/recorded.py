@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(FOLDER.parent / "oracle"))  # tiers
 PROGRAM = pathlib.Path(os.environ["DDPPROF_PROGRAM"])
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 TRAIN = str(FOLDER / "train.py")

@@ -4,6 +4,7 @@ import sys
 import unittest
 
 from recorded import Job, TRAIN, environment
+from tiers import long_test
 
 PYTHON = sys.executable
 
@@ -23,6 +24,7 @@ class Endings(unittest.TestCase):
         self.assertNotIn("job.db", job.left())
         self.assertNotIn("job.db.recording", job.left())
 
+    @long_test
     def test_one_process(self):
         job = self.both(PYTHON, TRAIN)
         self.assertEqual(job.one("SELECT world_size, COUNT(*) FROM measurement"), (1, 1), job.messages)
@@ -33,12 +35,14 @@ class Endings(unittest.TestCase):
         self.assertEqual(job.code, 3)
         self.assertEqual(job.one("SELECT COUNT(*) FROM step WHERE kind = 'measured'"), 20)
 
+    @long_test
     def test_exception_in_the_traced_steps(self):
         job = self.both(PYTHON, TRAIN, "--end", "raise", "--end-at", "40")
         self.assertEqual(job.code, 1)
         self.assertIn("ValueError: the job's own error", job.messages)
         self.assertEqual(job.one("SELECT MAX(step) FROM step"), 39, "the steps until then")
 
+    @long_test
     def test_os_exit_in_the_traced_steps(self):
         job = self.both(PYTHON, TRAIN, "--end", "os_exit", "--end-at", "40")
         self.assertEqual(job.code, 7)
@@ -54,6 +58,7 @@ class Endings(unittest.TestCase):
         self.assertEqual(job.code, 128 + 9)
         self.assertEqual(job.one("SELECT COUNT(*) FROM step WHERE kind = 'measured'"), 20, "the trace is complete")
 
+    @long_test
     def test_ended_before_the_window(self):
         self.assertNothing(self.both(PYTHON, TRAIN, "--steps", "7"), "the training ended after 7 steps")
 
@@ -75,6 +80,7 @@ class Endings(unittest.TestCase):
     def test_the_job_replaces_pythonpath(self):
         self.assertNothing(self.both("sh", "-c", f"PYTHONPATH=/ {PYTHON} -c 'print(3)'"), "replaces PYTHONPATH")
 
+    @long_test
     def test_own_pythonpath_and_sitecustomize(self):
         files = {"own/sitecustomize.py": "import sys\nsys.own_customization = __name__ + ' ' + __file__[-20:]\n",
                  "own/helper.py": "x = 5\n",
@@ -94,6 +100,7 @@ class Endings(unittest.TestCase):
         self.assertIn("own failure", job.messages)
         self.assertIn("own failure", job.plain.messages)
 
+    @long_test
     def test_the_jobs_own_profiler_with_a_schedule(self):
         job = self.both(PYTHON, TRAIN, "--profile", "schedule")
         self.assertNothing(job, "the job uses torch.profiler itself, which keeps it")
@@ -109,16 +116,19 @@ class Endings(unittest.TestCase):
         self.assertIn(name, {event.get("name") for event in trace["traceEvents"]})
         self.assertNotIn("ddpprofJob", trace)
 
+    @long_test
     def test_copies_of_the_model_while_its_facts_are_read(self):
         job = self.both(PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", TRAIN, "--copy-at",
                         "9")
         self.assertEqual(job.one("SELECT batch_per_worker, world_size FROM measurement"), (24, 1), job.messages)
 
+    @long_test
     def test_a_child_that_is_forked_in_the_traced_steps(self):
         job = self.both(PYTHON, TRAIN, "--fork-at", "35")
         self.assertIn("child grew by less than 50 MB: True", job.out)
         self.assertEqual(job.one("SELECT COUNT(*) FROM step WHERE kind = 'measured'"), 20)
 
+    @long_test
     def test_a_restarted_job(self):
         """torchrun starts the rank again after a failure: the later attempt is used."""
         job = Job(self, PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", "--max-restarts",
@@ -127,6 +137,7 @@ class Endings(unittest.TestCase):
         self.assertIn("1 earlier trace", job.messages)
         self.assertEqual(job.one("SELECT batch_per_worker FROM measurement"), 16, "of the second attempt")
 
+    @long_test
     def test_the_recording_folder_disappears(self):
         job = Job(self, "sh", "-c", f"rm -rf job.db.recording; {PYTHON} {TRAIN}; echo $?")
         self.assertEqual(job.out.split()[-1], "0", job.messages)

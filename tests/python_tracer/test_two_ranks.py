@@ -4,6 +4,7 @@ import statistics
 import unittest
 
 from recorded import Job, TORCHRUN, TRAIN
+from tiers import long_test
 
 FIRST, START, LAST = 10, 30, 49  # the default window: steps without the profiler from 10, with it from 30 to 49
 
@@ -71,9 +72,11 @@ class TwoRanks(unittest.TestCase):
     def test_gradient_accumulation(self):
         self.train(batch=6, accumulate=4)
 
+    @long_test
     def test_forked_loader_workers(self):
         self.train("--loader-workers", "2")
 
+    @long_test
     def test_compiled(self):
         self.train("--compile")
 
@@ -85,18 +88,21 @@ class TwoRanks(unittest.TestCase):
         self.assertEqual(job.rows("SELECT st.kind, MIN(st.step), MAX(st.step), COUNT(*) FROM step st GROUP BY 1"),
                          [("measured", 10, 15, 12), ("untraced", 4, 8, 10)], job.messages)
 
+    @long_test
     def test_the_job_ends_inside_the_window(self):
         job = Job(self, *TORCHRUN, TRAIN, "--steps", "40")
         self.assertEqual(job.code, 0)
         self.assertEqual(job.rows("SELECT st.kind, MIN(st.step), MAX(st.step), COUNT(*) FROM step st GROUP BY 1"),
                          [("measured", 30, 39, 20), ("untraced", 10, 28, 38)], job.messages)
 
+    @long_test
     def test_ranks_of_spawn(self):
         job = Job(self, TORCHRUN[0], "spawned.py", files={"spawned.py": SPAWNED})
         self.assertEqual(job.code, 0, job.messages)
         self.assertEqual(job.rows("SELECT rank, host <> '' FROM shard ORDER BY rank"), [(0, 1), (1, 1)], job.messages)
         self.assertEqual(job.one("SELECT world_size, batch_per_worker FROM measurement"), (2, 8))
 
+    @long_test
     def test_native_and_torch(self):
         for tracer, kinds in (("native", 0), ("torch", 1), ("both", 1)):
             with self.subTest(tracer):

@@ -1,19 +1,19 @@
 // Traces with bytes changed, lost, doubled and moved at random: reading ends, counts are complete, and the result does
-// not depend on how the bytes arrive. DDPPROF_FUZZ_ROUNDS sets the number of rounds (default: a few thousand); seeds
-// are fixed.
+// not depend on how the bytes arrive. DDPPROF_FUZZ_ROUNDS sets the number of random traces; seeds are fixed.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <random>
 
 #include "tests/analysis/import/json/framed.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof::import {
 namespace {
 
 int rounds() {
   const char* asked = std::getenv("DDPPROF_FUZZ_ROUNDS");
-  return asked ? std::atoi(asked) : 4000;
+  return asked ? std::atoi(asked) : test::long_tests() ? 4000 : 1500;
 }
 
 // Like PyTorch's profilers: metadata, operations, launches, kernels, arrows.
@@ -104,7 +104,8 @@ TEST(DamagedTrace, OneByteCostsNoMoreThanItsNeighbourhood) {
     const std::size_t events = read_text(trace).events.size();
     const std::size_t begin = trace.find("{\"name\": \"process_name\""), end = trace.rfind("]");
     std::size_t most_lost = 0;
-    for (std::size_t at = begin; at < end; ++at)
+    const std::size_t stride = test::long_tests() ? 1 : 7;
+    for (std::size_t at = begin; at < end; at += stride)
       for (const char byte : bytes) {
         if (trace[at] == byte) continue;
         std::string text = trace;
@@ -122,9 +123,10 @@ TEST(DamagedTrace, OneByteCostsNoMoreThanItsNeighbourhood) {
 
 // If the position is lost again and again, the time stays proportional to the text.
 TEST(DamagedTrace, TextThatSeemsToBeginEventsEverywhereEnds) {
+  const std::size_t size = test::long_tests() ? 3'000'000 : 1'000'000;  // quadratic time would take hours for both
   for (const std::string unit : {"{\"},", "{\"a\":[},", "},{[\"", "},{\"a\":1", "{\"", "[", "},{"}) {
     std::string text = "{\"traceEvents\": [";
-    while (text.size() < 3'000'000) text += unit;
+    while (text.size() < size) text += unit;
     const Told told = read_text(text);
     EXPECT_EQ(told.tally.text_bytes, text.size());
     EXPECT_GE(told.tally.damaged, 1);
