@@ -53,7 +53,7 @@ struct NumberFact {
   std::int64_t time_ns = 0;
   double value = 0.0;
 };
-// What a profiler reports of a collective's call.
+// A collective's call, as a profiler reports it.
 struct CallDetails {
   std::optional<std::int64_t> peer;     // of a send or a receive, in the group
   std::optional<bool> asynchronous;     // the call returns without waiting

@@ -47,7 +47,7 @@ class FullBuffers final : public CuptiApi {
 };
 
 void cupti_kernels(benchmark::State& state) {
-  // As in a training: a few dozen names, each many times.
+  // Like in a training: a few dozen names, each many times.
   std::vector<std::string> names;
   for (int i = 0; i < 40; ++i)
     names.push_back("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEEvT1_" +

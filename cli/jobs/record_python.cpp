@@ -33,7 +33,7 @@ void refuse_window(const std::string& steps, const std::string& option) {
 Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given,
                  const measure::RecordingBounds& bounds) {
   if (name != "auto" && name != "native" && name != "torch" && name != "both")
-    throw Failure(ExitCode::usage, "--tracer: '" + name + "' is no tracer", "auto, native, torch or both", "");
+    throw Failure(ExitCode::usage, "--tracer: '" + name + "' is unknown", "auto, native, torch or both", "");
   native_ = name != "torch";
   if (name == "native") return;
   const bool asked = name != "auto";

@@ -1,4 +1,4 @@
-// Where the traces of a job come from.
+// The source of a job's traces.
 #pragma once
 
 #include <cstdint>

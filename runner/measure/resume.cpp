@@ -112,7 +112,7 @@ class Resume {
     while (query.executeStep()) {
       Earlier one;
       one.id = query.getColumn(0).getInt64();
-      // As configuration_name() names it.
+      // The name that configuration_name() returns.
       const std::string batch =
           scenario_.measure.batches.empty() ? "" : fmt::format("-b{}", query.getColumn(11).getInt64());
       one.name = fmt::format("{}-n{}{}-r{}", query.getColumn(1).getString(), query.getColumn(2).getInt64(), batch,

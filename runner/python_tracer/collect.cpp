@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// What python.jsonl has of one process.
+// One process in python.jsonl.
 struct Process {
   std::string rank;  // its variable RANK; empty: none
   bool torch = false, tracing = false, traced = false, native = false;

@@ -1,4 +1,4 @@
-// What all-reduces reach over the links between nodes: the range of usual links, or of a link that a user names.
+// Bandwidth of all-reduces over the links between nodes: the range of usual links, or of a link that a user names.
 //
 // A node is one host. A range has two ends, because an all-reduce reaches a share of a link's rate that is not known
 // beforehand. The sources of the shares are beside the constants in node_links.cpp.
@@ -9,7 +9,7 @@
 
 namespace ddpprof::collective {
 
-// What all-reduces reach over the links of one node, in one direction, together.
+// Bandwidth of all-reduces over all links of one node together, in one direction.
 struct NodeLinks {
   std::string text;  // as parsed
   std::string name;  // for messages, for example "100Gbit/s per node"

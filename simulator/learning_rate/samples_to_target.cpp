@@ -47,7 +47,7 @@ struct Cholesky {
   }
 };
 
-// Of Student's t, without the factor that depends on the degrees of freedom alone.
+// Density of Student's t without the factor that depends on the degrees of freedom alone.
 double student_kernel(double z, double freedom) { return std::pow(1.0 + z * z / freedom, -(freedom + 1.0) / 2.0); }
 
 double student_factor(double freedom) {

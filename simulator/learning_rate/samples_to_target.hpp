@@ -33,7 +33,7 @@ struct TargetConstants {
   double widening = 1.0;                               // of the interval, on either side of the median
 };
 
-// What the measured batches say about the samples at one batch, for each critical batch of a grid, before the prior.
+// The samples at one batch that the measured batches imply, for each critical batch of a grid, before the prior.
 class SamplesLaw {
  public:
   // Throws std::invalid_argument without measured batches, or if a value is not above 0 and finite.

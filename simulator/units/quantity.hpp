@@ -13,7 +13,7 @@ struct Unit {
   double in_base;  // 1 of it in the base unit
 };
 
-// Of rates, in bytes/s.
+// Units of rates, in bytes/s.
 inline constexpr std::array rate_units = {Unit{"bit/s", 0.125}, Unit{"Mbit/s", 0.125e6}, Unit{"Gbit/s", 0.125e9},
                                           Unit{"B/s", 1.0},     Unit{"MB/s", 1e6},       Unit{"GB/s", 1e9}};
 

@@ -75,9 +75,9 @@ TEST_F(Bounded, EnoughEndsItWithSigterm) {
 
 // A shell ends at once on SIGTERM. The launcher that it started gets the time to end its ranks.
 TEST_F(Bounded, WhatAShellStartedHasTheGraceTimeToo) {
-  BoundedCommand command =
-      shell("sh -c 'trap \"sleep 1; echo ended > $FOLDER/ended; exit\" TERM; touch $FOLDER/done; "
-            "while :; do sleep 0.05; done' & wait");
+  BoundedCommand command = shell(
+      "sh -c 'trap \"sleep 1; echo ended > $FOLDER/ended; exit\" TERM; touch $FOLDER/done; "
+      "while :; do sleep 0.05; done' & wait");
   command.enough = [&] { return exists("done"); };
   const BoundedEnd end = run_bounded(command);
   EXPECT_EQ(end.reason, Reason::enough);
@@ -93,7 +93,7 @@ TEST_F(Bounded, AfterEnoughItMayEndByItself) {
   EXPECT_EQ(end.exit_code, 0);
 }
 
-// As torchrun's workers: a session of its own, which SIGTERM to the group does not reach.
+// Like torchrun's workers: a session of its own, which SIGTERM to the group does not reach.
 TEST_F(Bounded, WhatDoesNotEndIsKilledWithAllItsProcesses) {
   BoundedCommand command = shell(
       "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > $FOLDER/child; while :; do sleep 0.05; done' & "

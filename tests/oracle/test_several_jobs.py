@@ -89,7 +89,7 @@ class SeveralJobs(unittest.TestCase):
 
     def check_answers(self, database):
         predicted = rows(database, "SELECT world_size, step_s FROM prediction ORDER BY world_size")
-        # Of more workers only if the fits are usable, which other load on the machine may prevent.
+        # More workers are predicted only if the fits are usable, which other load on the machine may prevent.
         self.assertEqual([one[0] for one in predicted][:2], [1, 2])
         self.assertTrue(all(step > 0 for _, step in predicted))
         fits = rows(database, "SELECT points, status FROM fit WHERE name = 'compute'")

@@ -79,7 +79,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual(report["report"], "summary")
         tables = {table["name"]: table for table in report["tables"]}
         self.assertEqual(len(tables["step"]["rows"]), 4)
-        # Of more workers only if the fits are usable, which other load on the machine may prevent.
+        # More workers are predicted only if the fits are usable, which other load on the machine may prevent.
         self.assertEqual([one[0] for one in rows(self.database, "SELECT DISTINCT world_size FROM prediction ORDER BY 1")][:2],
                          [1, 2])
         self.assertIn("over the batch", rows(self.database, "SELECT status FROM fit WHERE name = 'compute'")[0][0])
@@ -111,7 +111,7 @@ class Sweep(unittest.TestCase):
                 self.database, "SELECT duration_ns FROM step st JOIN shard s ON s.id = st.shard_id WHERE "
                                f"s.measurement_id = {stored[0][2]} AND kind = 'untraced'"))
             self.assertLess(abs(untraced / own - 1), 0.25, (workers, batch))
-        # Of more workers only if the fits are usable, which other load on the machine may prevent.
+        # More workers are predicted only if the fits are usable, which other load on the machine may prevent.
         self.assertEqual([one[0] for one in rows(self.database, "SELECT DISTINCT world_size FROM prediction ORDER BY 1")][:2],
                          [1, 2])
 

@@ -17,7 +17,7 @@ class Counts(unittest.TestCase):
             (self.folder / f"gtest-{run}").mkdir()
 
     def report(self, run, **entries):
-        # As ctest writes them: a skip and a test that could not start differ in the message alone.
+        # The form that ctest writes: a skip and a test that could not start differ in the message alone.
         inside = {"skip": '<skipped message="SKIP_RETURN_CODE=77"/>',
                   "absent": '<skipped message="Unable to find executable"/>'}
         cases = "".join(f'<testcase name="{name.replace("__", ".")}" '

@@ -1,4 +1,4 @@
-// What `ddpprof record` reads from the files of the Python module: the lines are those that python/injected writes.
+// `ddpprof record` reads the files of the Python module: the lines are those that python/injected writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

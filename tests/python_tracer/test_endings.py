@@ -144,7 +144,7 @@ class Endings(unittest.TestCase):
         self.assertIn("nothing was recorded", job.messages)
 
     def test_wrong_choices_are_errors_before_the_job_runs(self):
-        for options, words in ((["--tracer", "perf"], "is no tracer"),
+        for options, words in ((["--tracer", "perf"], "is unknown"),
                                (["--tracer", "torch", "--steps", "5"], "too few steps"),
                                (["--tracer", "torch", "--delay", "3"], "bound the native tracer only")):
             job = Job(self, "touch", "ran", options=options)

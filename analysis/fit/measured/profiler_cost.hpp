@@ -8,7 +8,7 @@
 
 namespace ddpprof::fit {
 
-// What the profiler added to the work of the host, from the steps of one measurement.
+// Time that the profiler added to the work of the host, from the steps of one measurement.
 class ProfilerCost {
  public:
   // Both factors are 1 if the measurement has no step of kind untraced, or no measured one.
@@ -17,8 +17,8 @@ class ProfilerCost {
   // Time of work without the profiler / time with it: the same for forward, backward and optimizer. Communication that
   // is exposed and the wait for data do not contain the profiler's work. Between 0.025 and 1.25.
   double work_factor() const { return factor_; }
-  // Returns true if exposed communication became longer with the profiler, too: ranks wait for the slowest one. Then one
-  // factor holds for the whole step, and its parts are uncertain.
+  // Returns true if exposed communication became longer with the profiler, too: ranks wait for the slowest one. Then
+  // one factor holds for the whole step, and its parts are uncertain.
   bool waits_longer() const { return waits_longer_; }
   bool known() const { return known_; }
 

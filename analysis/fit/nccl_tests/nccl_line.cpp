@@ -40,7 +40,7 @@ bool is_timestamp(std::string_view word) {
          (std::ranges::count(word, ':') >= 2 || std::ranges::count(word, '-') == 2);
 }
 
-// Removes the first prefix. Returns false if there is none.
+// Removes the first prefix. Returns false if the line has none.
 bool drop_prefix(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   if (text.empty() || text.front() == '#') return false;
@@ -88,7 +88,8 @@ std::size_t heading_at(std::string_view text) {
   return std::string_view::npos;
 }
 
-// Returns where a row starts: the size, a count that divides it, and an element type. npos if there is none.
+// Returns where a row starts: the size, a count that divides it, and an element type. Returns npos if the line has
+// none.
 std::size_t row_at(std::string_view text) {
   const std::vector<std::string_view> words = words_of(text);
   for (std::size_t i = 2; i < words.size(); ++i) {

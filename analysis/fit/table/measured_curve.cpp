@@ -13,7 +13,7 @@ namespace {
 
 // Beyond rounding, N devices do not have more than N times the throughput of one.
 constexpr double rounding_tolerance = 1.02;
-// Of ln(step) per doubling of N, as in most published tables.
+// Unit: ln(step) per doubling of N, as in most published tables.
 constexpr double usual_growth = 0.02;
 // Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
 constexpr double backward_share = 2.0 / 3.0;
@@ -98,8 +98,8 @@ double MeasuredCurves::compute_s(std::int64_t batch) const {
   return fixed_s_ + sample_s_ * static_cast<double>(batch);
 }
 
-// What is not compute stays. But a smaller batch hides less communication behind its backward, and a larger one more:
-// how much was hidden is not known, so the other end is what the whole difference of the backward would make.
+// The part that is not compute stays. But a smaller batch hides less communication behind its backward, and a larger
+// one more: how much was hidden is not known, so the other end is what the whole difference of the backward would make.
 void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const {
   if (from.batch_per_worker == asked.batch_per_worker) return;
   const double from_s = compute_s(from.batch_per_worker), to_s = compute_s(asked.batch_per_worker);

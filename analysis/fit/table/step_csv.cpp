@@ -89,7 +89,7 @@ class Reader {
     }
     for (const std::string_view name : required)
       if (!columns_.contains(name))
-        throw CsvError(where() + "there is no column '" + std::string(name) + "'; expected " + names());
+        throw CsvError(where() + "column '" + std::string(name) + "' is missing; expected " + names());
   }
 
   // Throws CsvError if another character than a comma separates the names of the columns. A first line "sep=;", as

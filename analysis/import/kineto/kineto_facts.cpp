@@ -27,7 +27,8 @@ bool names_a_device(std::string_view text) {
 
 }  // namespace
 
-// Of CUDA, HIP, SYCL, CANN: cudaLaunchKernelExC, hipModuleLaunchKernel, urEnqueueKernelLaunch, aclrtLaunchKernel.
+// Examples of CUDA, HIP, SYCL, CANN: cudaLaunchKernelExC, hipModuleLaunchKernel, urEnqueueKernelLaunch,
+// aclrtLaunchKernel.
 bool is_device_launch(std::string_view call) {
   for (const std::string_view part :
        {"LaunchKernel", "launchKernel", "KernelLaunch", "LaunchCooperative", "GraphLaunch", "aclrtLaunch", "rtKernel"})

@@ -103,7 +103,7 @@ struct CollectiveCall {
   CollectiveOp op = CollectiveOp::other;
   std::int64_t bytes = 0;     // 0: not recorded
   std::int64_t elements = 0;  // set if the element type was not recorded
-  bool integral = false;      // whole numbers, which are no gradients
+  bool integral = false;      // whole numbers: gradients are never integers
   std::int64_t tid = 0;
   std::optional<std::int64_t> external_id, sequence;
   std::uint32_t group = 0;  // number of its name; 0: the default group
@@ -122,7 +122,7 @@ struct CollectiveRun {
   std::uint32_t group = 0;
   std::int64_t group_size = 0;
   std::int64_t stream = 0;
-  bool integral = false;  // whole numbers, which are no gradients
+  bool integral = false;  // whole numbers: gradients are never integers
   bool on_host = false;
   bool unfinished = false;  // the profiler stopped before the run's end was recorded
   ingest::NcclChoice choice;

@@ -127,7 +127,7 @@ void write_table(const Report& report, const Table& table, const std::string& id
   out << "</section>\n";
 }
 
-// What was measured: one line per row of the table `run`.
+// The measured configurations: one line per row of the table `run`.
 void write_about(const Report& report, std::ostream& out) {
   const Table* run = html::table_of(report, "run");
   if (run == nullptr) return;

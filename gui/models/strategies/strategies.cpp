@@ -180,7 +180,7 @@ void Strategies::add_lanes(Side& side, std::int64_t workers, std::int64_t rank) 
   try {
     const metrics::RunStep* step = typical(*configuration(side.strategy, workers));
     if (step == nullptr) {
-      side.why_no_lanes = "there is no complete measured step";
+      side.why_no_lanes = "no complete step was measured";
       return;
     }
     file_->check_unchanged();

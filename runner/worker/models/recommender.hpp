@@ -19,7 +19,7 @@ class RecommenderNetwork : public Network {
 
   std::vector<torch::nn::Embedding> tables_;
   torch::nn::Sequential bottom_{nullptr}, top_{nullptr};
-  // Of the lower triangle; constants, not part of the model's state. On the device of the last forward pass.
+  // Indices of the lower triangle; constants, not part of the model's state. On the device of the last forward pass.
   torch::Tensor pair_rows_, pair_columns_;
 };
 

@@ -182,7 +182,7 @@ class MpiCall : public mpi::Call {
     return name_of(job_.what.collective) +
            (job_.bytes > 0 ? " of " + std::to_string(job_.bytes) + " bytes" : std::string());
   }
-  // As in Gloo's threads: with the state of the requesting thread, in a record function, so that profilers record it.
+  // Like Gloo's threads: with the state of the requesting thread, in a record function, so that profilers record it.
   void begin() override {
     const at::ThreadLocalStateGuard state(state_);
     recorded_ = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);

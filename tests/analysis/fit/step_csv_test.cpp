@@ -65,7 +65,7 @@ TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
 TEST_F(StepCsv, EveryErrorNamesItsLine) {
   const std::string head = "workers,nodes,batch_per_worker,step_time_s\n";
   EXPECT_THAT(refusal(""), HasSubstr("is empty; expected a first line with workers, nodes"));
-  EXPECT_THAT(refusal("workers,nodes,batch_per_worker\n"), HasSubstr(":1: there is no column 'step_time_s'"));
+  EXPECT_THAT(refusal("workers,nodes,batch_per_worker\n"), HasSubstr(":1: column 'step_time_s' is missing"));
   EXPECT_THAT(refusal("workers,workers,nodes\n"), HasSubstr(":1: column 'workers' is there twice"));
   EXPECT_THAT(refusal("workers,gpus\n"), HasSubstr(":1: unknown column 'gpus'; expected workers, nodes"));
   EXPECT_THAT(refusal(head + "1,1,8,0.1\n\n2,1,8\n"), HasSubstr(":4: 3 cells; expected 4"));

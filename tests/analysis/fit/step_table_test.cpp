@@ -289,7 +289,7 @@ TEST(StepTable, TwoNodesDoNotStandForMore) {
   EXPECT_GE(four.predict({8, 2, 8, 0.0, 4}).high_s, 1.4);
 }
 
-// What a large batch hides behind its backward, a small one may expose.
+// Communication that a large batch hides behind its backward may be exposed by a small batch.
 TEST(StepTable, ASmallerBatchMayExposeCommunication) {
   const StepTable table({{1, 1, 8, 0.02, 1}, {1, 1, 64, 0.1, 1}, {16, 4, 64, 0.11, 4}});
   const TablePrediction prediction = table.predict({16, 4, 8, 0.0, 4});

@@ -33,8 +33,8 @@ struct Truth {
   std::int64_t batch = 32;
   double speed = 1.0;  // all times of a run but its input are divided by it: repeats differ
   bool nccl = false;   // a plain ring on links of its own
-  // Of forward, backward and optimizer, in which the device runs no kernel, spread evenly over them. With a share above
-  // 0, steps have a device's idle time.
+  // Share of forward, backward and optimizer in which the device runs no kernel, spread evenly over them. With a share
+  // above 0, steps have a device's idle time.
   double idle_share = 0.0;
   double copy_overhead_s = 50e-6;  // dp, per copy and replica
   double copy_s_per_byte = 2e-10;  // dp

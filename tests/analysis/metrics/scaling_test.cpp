@@ -28,7 +28,7 @@ TEST(ScalingConfigurations, AreOfTheBatchOfMostWorkerCounts) {
             (std::vector<std::int64_t>{64, 64}));
 }
 
-// As the fits, whose predictions stand beside: measure.batches measures the workload's own batch first.
+// Like the fits, whose predictions stand beside: measure.batches measures the workload's own batch first.
 TEST(ScalingConfigurations, OfEquallyManyWorkerCountsAreOfTheBatchMeasuredFirst) {
   EXPECT_EQ(batches_of({measured_at(1, 64, 3), measured_at(1, 16, 1), measured_at(2, 64, 4), measured_at(2, 16, 2)}),
             (std::vector<std::int64_t>{16, 16}));

@@ -1,4 +1,5 @@
-// What-if answers compared with runs of the changed job: the synthetic truth is simulated again with the change.
+// Answers to what-if questions, compared with runs of the changed job: the synthetic truth is simulated again with the
+// change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The page over real files: measurement, search, range, steps, and messages if there is no data.
+// The page over real files: measurement, search, range, steps, and messages for missing data.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>

@@ -62,8 +62,8 @@ double usual_exponent(const std::vector<RateSeries>&);
 double mean_rate_error(const std::vector<RateSeries>&, const std::function<double(const RateSeries&)>& exponent_of);
 // The usual exponent of all benchmarks but this one's.
 double left_out_exponent(const std::vector<RateSeries>&, const RateSeries&);
-// Of all series of one kind. `mid` is the usual exponent if, learned without each benchmark, it has a smaller mean
-// error there than no scaling, the square root and the linear rule; otherwise the published rule's.
+// Exponents of all series of one kind. `mid` is the usual exponent if, learned without each benchmark, it has a smaller
+// mean error there than no scaling, the square root and the linear rule; otherwise the published rule's.
 learning_rate::TunedExponents learn_exponents(const std::vector<RateSeries>&, double published);
 std::vector<RateSeries> of_kind(const std::vector<RateSeries>&, bool (*kind)(const std::string& optimizer));
 // "sgd", or Adam and Adagrad; LARS and LAMB have rates for each layer and are neither.

@@ -20,7 +20,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// Sizes of a model are one family, whoever measured them.
+// Sizes of a model are one family, from all sources.
 std::string family_of(const std::string& model) {
   const std::string text = lower(model);
   for (const char* name : {"ssd", "maskrcnn", "retinanet", "resnext", "resnet", "efficientnet", "bert",

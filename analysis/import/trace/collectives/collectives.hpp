@@ -22,7 +22,7 @@ struct Collective {
   std::int64_t stream = 0;
   std::optional<std::int64_t> recorded_sequence;
   std::int64_t group_size = 0;  // 0: not recorded
-  bool integral = false;        // whole numbers, which are no gradients
+  bool integral = false;        // whole numbers: gradients are never integers
   std::int64_t kernels = 1;     // that executed it on a device
   ingest::NcclChoice choice;
   ingest::CallDetails details;

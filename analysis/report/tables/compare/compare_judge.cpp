@@ -40,7 +40,7 @@ void judge(Difference& d, const std::string& one_repeat) {
   }
 }
 
-// The time is 0 in some steps, so there is no ratio and the interval of B − A is used. The difference between runs
+// The time is 0 in some steps, so a ratio does not exist and the interval of B − A is used. The difference between runs
 // cannot be given as a share of such a time, so one repeat never shows a difference.
 void judge_difference(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
   d.why = fmt::format("its time is 0 in some steps, so there is no ratio: B − A is between {} and {}",

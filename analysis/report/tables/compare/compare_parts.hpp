@@ -40,7 +40,7 @@ Paired pair_up(const Source& a, const Source& b, Differing differing = Differing
 // Relative difference that two runs of the same configuration may have. If a file has one repeat, a smaller difference
 // is not reported, and a wider interval cannot show that there is no difference.
 inline constexpr double run_to_run = 0.10;
-// For times that are 0 in some steps there is no ratio: for "no difference shown" the interval must lie within this
+// Times that are 0 in some steps have no ratio: for "no difference shown" the interval must lie within this
 // share of a step.
 inline constexpr double negligible_of_step = 0.01;
 

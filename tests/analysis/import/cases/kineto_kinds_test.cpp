@@ -310,7 +310,7 @@ TEST(cases_of_white_space, AllFormsHaveTheSameShapes) {
   }
 }
 
-// Messages that are no gradients.
+// Messages that do not carry gradients.
 
 TEST(cases_of_buckets, TheMapOfUsedParametersIsNoBucket) {
   MadeTrace made;

@@ -1,4 +1,4 @@
-// What an import says about its measured steps.
+// The measured steps of an import.
 #pragma once
 
 #include <optional>

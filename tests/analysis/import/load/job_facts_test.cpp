@@ -1,4 +1,4 @@
-// What ddpprof's Python module states beside the events (ddpprofJob) replaces derived facts.
+// Facts that ddpprof's Python module states beside the events (ddpprofJob) replace derived facts.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/kineto/trace_text.hpp"
