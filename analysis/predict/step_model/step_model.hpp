@@ -2,7 +2,7 @@
 //
 // At a measured N the profile is the one measured there. Elsewhere it is the profile with the nearest ranks per host,
 // and of these the nearest N. Its compute is scaled by the compute fit, and the all-reduce fit gives the cost of its
-// collectives. To add a term: a field of Terms, its computation in ddp_terms.cpp and dp_terms.cpp, and calibrated().
+// collectives. CONTRIBUTING.md lists the places of a new term.
 #pragma once
 
 #include <cstdint>
