@@ -109,7 +109,7 @@ struct CollectivePoint {
   std::int64_t bytes = 0;
   double concurrency = 1.0;     // collectives in flight at once, mean over this one's life
   double beside_compute = 0.0;  // share of its life during which this rank's backward ran
-  double transfer_s = 0.0;      // median of the fastest rank's duration
+  double transfer_s = 0.0;      // mean of the fastest rank's durations without the slowest fortieth
   double core_share = 0.0;      // of one core, that a rank keeps busy meanwhile; 0 when not taken
   double noise = 0.0;           // relative standard error of it
   std::int64_t count = 0;
