@@ -18,9 +18,9 @@ bool ends_in_backward(std::string_view name) {
 }
 
 // Returns true for operations that compute. Operations around others do not count: hooks that wait for a collective run
-// inside of AccumulateGrad and of evaluate_function.
+// inside of AccumulateGrad and of evaluate_function. Kernels of a compiled graph are not recorded: its function counts.
 bool computes(std::string_view name) {
-  if (ends_in_backward(name)) return true;
+  if (ends_in_backward(name) || name == "CompiledFunction") return true;
   if (name.find("::") == std::string_view::npos) return false;
   for (const std::string_view other : {"autograd::engine::", "torch::autograd::AccumulateGrad", "c10d::", "_c10d_",
                                        "c10d_functional::", "torch::jit::"})
@@ -220,10 +220,12 @@ void KinetoReader::host_event(const Event& event, Kind kind, Span time) {
   if (kind == Kind::python) return;
   mark(event, time);
   // Operations inside of the last one do not change when the host computes.
+  const HostOperation& last = last_host_work_;
   if (kind == Kind::operation && rank_.device_launches == 0 && computes(event.name) &&
-      !(time.start_ns >= last_host_work_.start_ns && time.end_ns <= last_host_work_.end_ns)) {
-    rank_.host_work.push(time);
-    last_host_work_ = time;
+      !(raw.tid == last.tid && time.start_ns >= last.time.start_ns && time.end_ns <= last.time.end_ns)) {
+    rank_.host_work.push({time, raw.tid});
+    // A function written in Python may wait for a collective. Then only the operations inside of it compute.
+    if (!ends_in_backward(event.name)) last_host_work_ = {time, raw.tid};
   }
 }
 
@@ -319,6 +321,7 @@ void KinetoReader::host_run(const Event& event, Span time) {
   run.group = group_of(event);
   run.group_size = group_size(event.arguments);
   run.on_host = true;
+  run.tid = number_of(event.tid);
   run.unfinished = event.arguments.unfinished;
   run.details = details_of(event.arguments, run.op);
   rank_.runs.push_back(run);

@@ -125,7 +125,7 @@ class KinetoReader : public TraceVisitor {
   };
   std::vector<ConfiguredGroup> configured_groups_;  // of distributedInfo
   std::int64_t configured_size_ = 0;                // of the largest group
-  Span last_host_work_;
+  HostOperation last_host_work_;
   std::string last_category_;
   Kind last_kind_ = Kind::unknown;
   std::uint32_t operation_domain_ = 0, annotation_domain_ = 0, python_domain_ = 0;

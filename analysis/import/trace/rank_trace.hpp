@@ -42,6 +42,16 @@ struct SpanByStart {
   bool operator()(const Span& a, const Span& b) const { return a.start_ns < b.start_ns; }
 };
 
+// An operation of the host that computes.
+struct HostOperation {
+  Span time;
+  std::int64_t tid = 0;
+};
+
+struct OperationByStart {
+  bool operator()(const HostOperation& a, const HostOperation& b) const { return a.time.start_ns < b.time.start_ns; }
+};
+
 // A step annotated by the host.
 struct StepMark {
   std::int64_t number = 0;
@@ -122,6 +132,7 @@ struct CollectiveRun {
   std::uint32_t group = 0;
   std::int64_t group_size = 0;
   std::int64_t stream = 0;
+  std::int64_t tid = 0;   // of the backend's thread, if it ran on the host
   bool integral = false;  // whole numbers: gradients are never integers
   bool on_host = false;
   bool unfinished = false;  // the profiler stopped before the run's end was recorded
@@ -167,7 +178,7 @@ struct RankTrace {
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
   ExternalSorter<Span, SpanByStart> forward_ops;   // operations of layers
   ExternalSorter<MemoryMark, MemoryByTime> memory;
-  ExternalSorter<Span, SpanByStart> host_work;  // operations of the host that compute; without operations around others
+  ExternalSorter<HostOperation, OperationByStart> host_work;  // without operations around others
   // Work of devices that the host launched or that the file has in a form that is not read.
   std::int64_t device_launches = 0, device_events_not_read = 0;
   std::string device_launch, unread_device;  // an example of each: "cudaLaunchKernel", "Ascend Hardware"

@@ -347,6 +347,15 @@ TEST(cases_of_waits, AHookThatWaitsInsideOfTheBackward) {
   }
 }
 
+TEST(cases_of_waits, AFunctionThatWaitsInsideOfTheBackward) {
+  const Case found = import_text(MadeGloo{MadeGloo::When::in_a_function}.text());
+  ASSERT_FALSE(found.steps.empty());
+  for (const MeasuredStep& step : found.steps) {
+    EXPECT_EQ(step.communication_ns, 2'000'000);
+    EXPECT_EQ(step.overlapped_ns, 0);
+  }
+}
+
 TEST(cases_of_waits, AfterTheBackward) {
   const Case found = import_text(MadeGloo{MadeGloo::When::after_backward}.text());
   ASSERT_FALSE(found.steps.empty());

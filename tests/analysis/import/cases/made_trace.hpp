@@ -78,7 +78,7 @@ struct MadeTrace {
 
 // A job on CPUs whose all-reduces of 2000 us are executed by a thread of Gloo. Each step lasts 10 ms.
 struct MadeGloo {
-  enum class When { in_a_hook, after_backward, beside_backward } when = When::after_backward;
+  enum class When { in_a_hook, in_a_function, after_backward, beside_backward } when = When::after_backward;
   int steps = 3;
 
   std::string text() const {
@@ -97,13 +97,18 @@ struct MadeGloo {
       event("user_annotation", ("ProfilerStep#" + std::to_string(step)).c_str(), 0, 9990, "100");
       event("cpu_op", "aten::linear", 100, 800, "100",
             R"("Input Dims": [[32, 256], [256, 256], []], "Input type": ["float", "float", ""])");
-      const bool hook = when == When::in_a_hook;
+      const bool function = when == When::in_a_function, hook = when == When::in_a_hook || function;
       // The engine's record lasts until its hook returns.
       event("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 1000, 1000, "200");
       event("cpu_op", "AddmmBackward0", 1000, 1000, "200");
       event("cpu_op", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 2000, hook ? 2500 : 100,
             "200");
-      event("cpu_op", "torch::autograd::AccumulateGrad", 2000, hook ? 2450 : 50, "200", shape);
+      event("cpu_op", "torch::autograd::AccumulateGrad", 2000, hook && !function ? 2450 : 50, "200", shape);
+      if (function) {  // an autograd function written in Python, which computes, reduces and waits
+        event("cpu_op", "RowParallelLinearBackward", 2060, 2400, "200");
+        event("cpu_op", "aten::mm", 2065, 30, "200");
+        event("cpu_op", "aten::div_", 4150, 50, "300");  // by Gloo's thread, inside of its all-reduce
+      }
       const std::int64_t called_us = when == When::after_backward ? 5600 : 2100;
       event("cpu_op", "c10d::allreduce_", called_us, 50, when == When::after_backward ? "100" : "200", message);
       event("user_annotation", "gloo:all_reduce", called_us + 100, 2000, "300", message);
