@@ -297,8 +297,11 @@ KinetoReader::HostMessage KinetoReader::message_of(const Event& event) {
   message.op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
   message.bytes = message_bytes(arguments);
   message.integral = is_integral(arguments.dtype);
+  // c10d's calls have the output first. The whole tensor is the output of an all-gather and the input of a
+  // reduce-scatter.
+  const int whole = message.op == CollectiveOp::reduce_scatter && event.name.starts_with("c10d::") ? 1 : 0;
   if (message.bytes == 0)
-    if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types)) {
+    if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types, whole)) {
       message.elements = input->elements;
       message.bytes = bytes_of(input->elements, input->element_bytes);
       message.integral = message.integral || input->integral;

@@ -68,9 +68,9 @@ std::string list_text(const std::vector<std::int64_t>& numbers) {
   return text + "]";
 }
 
-std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types) {
+std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types, int place) {
   if (shapes.empty()) return std::nullopt;
-  const std::optional<std::string_view> first = shape_at(shapes, 0);
+  const std::optional<std::string_view> first = shape_at(shapes, place);
   if (!first) return std::nullopt;
   std::size_t at = 0;
   const std::optional<std::string_view> shape = innermost(*first, at);

@@ -16,8 +16,9 @@ struct FirstInput {
   std::string shape;  // "[64, 784]"
 };
 
-// Returns the first input that is a tensor, or the first of a list of tensors; none if no input is a tensor.
-std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types);
+// Returns the first input that is a tensor, or the first of a list of tensors; none if no input is a tensor. With a
+// place, the input that has so many inputs before it.
+std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types, int place = 0);
 
 // Returns the leading dimension of the operation's input if the batch is the leading dimension: for convolutions,
 // linear layers and embeddings. None for other operations.

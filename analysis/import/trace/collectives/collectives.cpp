@@ -43,10 +43,12 @@ std::int64_t gradient_element_bytes(const RankTrace& rank) {
   return 4;
 }
 
-// Returns true if the run may belong to the call by their sizes, as far as both are recorded.
+// Returns true if the run may belong to the call by their sizes, as far as both are recorded. A call of an all-gather
+// has the size of the whole tensor, a run of it that of one rank's share.
 bool may_be(const CollectiveCall& call, const CollectiveRun& run) {
   if (run.bytes == 0) return true;
-  if (call.bytes != 0) return call.bytes == run.bytes;
+  if (call.bytes != 0)
+    return call.bytes == run.bytes || (run.op == CollectiveOp::all_gather && call.bytes % run.bytes == 0);
   return call.elements == 0 || run.bytes % call.elements == 0;
 }
 
@@ -68,8 +70,15 @@ class WaitingCalls {
     };
     // A run without a size may belong to any call. A run with a size may belong to calls of that size and calls without
     // one.
-    for (auto at = queues_.lower_bound({run.op, 0}); at != queues_.end() && at->first.first == run.op; ++at)
-      if (run.bytes == 0 || at->first.second == 0 || at->first.second == run.bytes) look(at->second);
+    const auto look_at = [&](CollectiveOp op) {
+      for (auto at = queues_.lower_bound({op, 0}); at != queues_.end() && at->first.first == op; ++at)
+        if (run.bytes == 0 || at->first.second == 0 || at->first.second == run.bytes ||
+            (run.op == CollectiveOp::all_gather && at->first.second % run.bytes == 0))
+          look(at->second);
+    };
+    look_at(run.op);
+    // Gloo executes a reduce-scatter as an all-reduce of the whole tensor.
+    if (!queue && run.op == CollectiveOp::all_reduce) look_at(CollectiveOp::reduce_scatter);
     if (!queue) return std::nullopt;
     const std::size_t place = *found;
     queue->erase(found);
@@ -182,6 +191,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
         const CollectiveCall& call = *calls[*own];
         collective.launch_ns = call.time.start_ns;
         collective.recorded_sequence = call.sequence;
+        if (run->op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
         // A run whose end was not recorded has no size. The call has the number of elements, mostly of gradients.
         if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
         if (group == 0) group = call.group;

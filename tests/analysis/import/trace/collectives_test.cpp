@@ -58,6 +58,24 @@ TEST(Collectives, AnotherOperationIsNoMatchAndACallWithoutSizeIsOne) {
   EXPECT_EQ(found[0].launch_ns, 20);
 }
 
+// As Gloo's annotations have it: an all-gather by a rank's share, a reduce-scatter by an all-reduce of the whole tensor.
+TEST(Collectives, CallsOfAllGathersAndReduceScattersHaveTheWholeTensor) {
+  RankTrace rank{SortOptions{}};
+  rank.calls = {call_at(10, 300, 0), call_at(20, 800, 1), call_at(30, 600, 2)};
+  rank.calls[0].op = rank.calls[1].op = CollectiveOp::all_gather;
+  rank.calls[2].op = CollectiveOp::reduce_scatter;
+  rank.runs = {host_run_at(35, 400), host_run_at(40, 150), host_run_at(50, 600), host_run_at(60, 800)};
+  rank.runs[0].op = rank.runs[1].op = CollectiveOp::all_gather;
+  const std::vector<Collective> found = match_calls(rank);
+  ASSERT_EQ(found.size(), 4U);
+  const std::int64_t launches_ns[] = {10, 20, 30, 60}, bytes[] = {300, 800, 600, 800};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(found[i].launch_ns, launches_ns[i]);
+    EXPECT_EQ(found[i].bytes, bytes[i]);
+  }
+  EXPECT_EQ(found[3].op, CollectiveOp::all_reduce) << "an all-reduce of no call";
+}
+
 // One pass over all calls for each run finds the run's own call.
 TEST(Collectives, BackendsRunsAgreeWithLookingAtEveryCall) {
   std::mt19937 random(34);
