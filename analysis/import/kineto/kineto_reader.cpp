@@ -267,6 +267,10 @@ void KinetoReader::mark(const Event& event, Span time) {
         rank_.gradients.push_back(gradient);
         return;
       }
+      if (name == "torch.distributed.ddp.reducer::copy_bucket_to_grad") {  // the end of DDP's backward
+        rank_.backward_ops.push(time);
+        rank_.gradient_copies = true;
+      }
       break;
     case 'a':
       if (name.starts_with("aten::cudnn_") || name.starts_with("aten::miopen_")) count_launch(name);

@@ -173,6 +173,7 @@ struct RankTrace {
   std::vector<Span> optimizers;  // Optimizer.step
   std::vector<Span> data_waits;  // the data loader's next()
   std::vector<GradientMark> gradients;
+  bool gradient_copies = false;  // DDP's copies of reduced buckets were recorded, which end its backward
   std::vector<CollectiveCall> calls;
   std::vector<CollectiveRun> runs;
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions

@@ -282,6 +282,19 @@ class TrainingBuilder {
     return end_ns;
   }
 
+  // The passes that Optimizer.step(closure) runs are forward and backward, not optimizer.
+  void add_optimizers(const HostStep& step, const std::vector<ingest::Interval>& passes, const ingest::Interval& time) {
+    for (const Span& optimizer : step.optimizers) {
+      std::int64_t start_ns = begin_at(optimizer.start_ns);
+      for (std::size_t k = 0; k < passes.size(); ++k) {
+        if (!runs_inside(optimizer, step.passes[k].backward)) continue;
+        phase(ingest::PhaseName::optimizer, start_ns, passes[k].start_ns, time);
+        start_ns = passes[k].end_ns;
+      }
+      phase(ingest::PhaseName::optimizer, start_ns, end_at(optimizer.end_ns), time);
+    }
+  }
+
   void add_phases() {
     using ingest::PhaseName;
     for (std::size_t i = 0; i < placed_.size(); ++i) {
@@ -297,6 +310,7 @@ class TrainingBuilder {
         // The device's step may end before the host's.
         if (i + 1 < placed_.size()) add_to(training_.shard.steps[i + 1].time);
       }
+      std::vector<ingest::Interval> passes;  // one per pass of the step
       for (std::size_t k = 0; k < step.passes.size(); ++k) {
         const Pass& pass = step.passes[k];
         const std::int64_t backward_ns = begin_at(pass.backward.start_ns);
@@ -307,11 +321,11 @@ class TrainingBuilder {
           const std::int64_t reduced_ns = last_gradient_end_ns(step);
           end_ns = order_ && reduced_ns > backward_ns ? reduced_ns : std::max(reduced_ns, end_ns);
         }
-        phase(PhaseName::forward, begin_at(pass.forward.start_ns), backward_ns, time);
+        passes.push_back({begin_at(pass.forward.start_ns), end_ns});
+        phase(PhaseName::forward, passes.back().start_ns, backward_ns, time);
         phase(PhaseName::backward, backward_ns, end_ns, time);
       }
-      for (const Span& optimizer : step.optimizers)
-        phase(PhaseName::optimizer, begin_at(optimizer.start_ns), end_at(optimizer.end_ns), time);
+      add_optimizers(step, passes, time);
     }
     std::stable_sort(
         training_.shard.phases.begin(), training_.shard.phases.end(),

@@ -86,8 +86,7 @@ void join_micro_batches(const std::vector<Span>& optimizers, HostSteps& found) {
   for (const std::size_t last : updates) {
     if (last + 1 < count) continue;
     const HostStep &from = found.steps[last + 1 - count], &to = found.steps[last];
-    joined.push_back(step_of(to.number, from.name + " to " + to.name,
-                             {from.time.start_ns, to.time.end_ns}));
+    joined.push_back(step_of(to.number, from.name + " to " + to.name, {from.time.start_ns, to.time.end_ns}));
   }
   found.cut += static_cast<std::int64_t>(found.steps.size() - joined.size() * count);
   found.micro_batches = static_cast<std::int64_t>(count);
@@ -116,9 +115,16 @@ HostStep* step_at(std::vector<HostStep>& steps, std::int64_t time_ns) {
 
 std::int64_t HostStep::collectives_until_ns() const {
   if (passes.empty()) return time.start_ns;
-  for (const Span& optimizer : optimizers)
-    if (optimizer.start_ns >= passes.back().backward.end_ns) return optimizer.start_ns;
+  const Span& backward = passes.back().backward;
+  for (const Span& optimizer : optimizers) {
+    if (optimizer.start_ns >= backward.end_ns) return optimizer.start_ns;
+    if (runs_inside(optimizer, backward)) return backward_is_whole ? backward.end_ns : optimizer.end_ns;
+  }
   return time.end_ns;
+}
+
+bool runs_inside(const Span& optimizer, const Span& backward) {
+  return optimizer.start_ns <= backward.start_ns && backward.end_ns <= optimizer.end_ns;
 }
 
 UsualPasses usual_passes(const std::vector<const HostStep*>& steps) {
@@ -161,6 +167,7 @@ HostSteps find_steps(RankTrace& rank) {
     if (next_forward < forwards.size() && forwards[next_forward].start_ns < backward.start_ns)
       begin_ns = forwards[next_forward].start_ns;
     step->passes.push_back({{begin_ns, backward.start_ns}, backward});
+    step->backward_is_whole = rank.gradient_copies;
   }
   return found;
 }

@@ -22,10 +22,15 @@ struct HostStep {
   std::vector<Pass> passes;  // in order; empty without autograd's marks
   std::vector<Span> optimizers, data_waits;
 
+  bool backward_is_whole = false;  // true if backward lasts until all gradients are reduced and copied
+
   bool has_backward() const { return !passes.empty(); }
   // The gradients' collectives are launched between the start of the last backward and this time.
   std::int64_t collectives_until_ns() const;
 };
+
+// Returns true if the optimizer's step runs the backward: Optimizer.step(closure).
+bool runs_inside(const Span& optimizer, const Span& backward);
 
 // The marks by which steps were found.
 enum class StepSource { none, annotations, optimizers, forwards };

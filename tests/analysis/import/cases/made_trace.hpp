@@ -80,6 +80,7 @@ struct MadeTrace {
 struct MadeGloo {
   enum class When { in_a_hook, in_a_function, after_backward, beside_backward } when = When::after_backward;
   int steps = 3;
+  bool closure = false;  // Optimizer.step(closure): forward and backward run inside of the optimizer's step
 
   std::string text() const {
     TraceText trace;
@@ -118,7 +119,12 @@ struct MadeGloo {
         event("cpu_op", "c10d::allreduce_", 5550, 40, "200", message);
         event("user_annotation", "gloo:all_reduce", 5600, 300, "300", message);
       }
-      event("user_annotation", "Optimizer.step#SGD.step", 8500, 500, "100");
+      if (closure) {
+        event("user_annotation", "DistributedDataParallel.forward", 90, 820, "100");
+        event("user_annotation", "Optimizer.step#SGD.step", 50, 8950, "100");
+      } else {
+        event("user_annotation", "Optimizer.step#SGD.step", 8500, 500, "100");
+      }
       event("cpu_op", "aten::add_", 8510, 480, "100");
     }
     return trace.text();
