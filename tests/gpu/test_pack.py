@@ -24,8 +24,9 @@ class Pack(unittest.TestCase):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.temporary.cleanup)
         folder = pathlib.Path(cls.temporary.name)
-        packed = run(HERE / "pack", folder / "gpu.tar.gz", "--build", BUILD)
+        packed = run(HERE / "pack", folder / "gpu.tar.gz")  # from the folder of DDPPROF_PROGRAM
         assert packed.returncode == 0, packed.stderr
+        assert f"programs of {BUILD}, commit" in packed.stdout, packed.stdout
         cls.archive_bytes = (folder / "gpu.tar.gz").stat().st_size
         subprocess.run(["tar", "xzf", folder / "gpu.tar.gz", "-C", folder], check=True)
         cls.top = folder / "ddpprof-gpu"

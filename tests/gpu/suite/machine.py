@@ -7,25 +7,15 @@ import pathlib
 import sys
 import time
 
-from suite import job, limits
+from suite import build, job, limits
+from suite.build import ROOT
 from suite.evidence import shortened
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]  # the unpacked folder, or the repository
 JOBS = ROOT / "tests" / "gpu" / "jobs"
 
 
 class NotFound(Exception):
     pass
-
-
-def _programs():
-    """Candidates for the folder that holds bin/ddpprof, best first."""
-    named = os.environ.get("DDPPROF_PROGRAM")
-    if named:
-        yield pathlib.Path(named).resolve().parents[1]
-    yield ROOT
-    for preset in ("dev", "check", "quickstart", "release"):
-        yield ROOT / "build" / preset
 
 
 def torch_libraries():
@@ -58,13 +48,11 @@ class Machine:
 
     def __init__(self, device, small, deadline=None):
         self.device, self.small, self.deadline = device, small, deadline
-        for folder in _programs():
-            if (folder / "bin" / "ddpprof").is_file():
-                self.program = str(folder / "bin" / "ddpprof")
-                break
-        else:
+        folder = build.folder_with("bin/ddpprof")
+        if folder is None:
             raise NotFound(f"bin/ddpprof is neither in {ROOT} nor below {ROOT / 'build'}: build it, unpack the archive "
                            "that tests/gpu/pack makes, or name the program in DDPPROF_PROGRAM")
+        self.program = str(folder / "bin" / "ddpprof")
         needed = ROOT / "lib" / "needed"
         # A packed program finds its libraries here; one of a build tree has their paths in itself.
         self.libraries = [*torch_libraries(), str(needed)] if needed.is_dir() else []

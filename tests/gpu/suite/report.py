@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import subprocess
 
 from suite.evidence import shortened
 from suite.figures import shown
@@ -25,19 +24,6 @@ def exit_code(parts):
     """0: all passed; 1: some failed, or none was judged at all."""
     found = counts(parts)
     return 0 if found[FAILED] == 0 and found[PASSED] > 0 else 1
-
-
-def commit_of(root):
-    """The commit that the programs were built from: beside a packed one in a file, else the repository's."""
-    packed = pathlib.Path(root) / "commit"
-    if packed.is_file():
-        return packed.read_text().strip()
-    try:
-        done = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
-                              capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
-    return done.stdout.strip() or "unknown"
 
 
 def mark(one):

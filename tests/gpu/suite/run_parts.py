@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from suite import limits, machine, part_process, parts, processes, report
+from suite import build, limits, machine, part_process, parts, processes, report
 from suite.job import LimitReached
 
 PROGRAM_S, WORKER_S, VERSIONS_S = 10, 40, 40
@@ -24,7 +24,7 @@ class Results:
 
     def __init__(self, options, names):
         self.folder, self.begin, self.now = options.out, time.monotonic(), "the start-up"
-        self.found = {"format": 1, "commit": report.commit_of(machine.ROOT),
+        self.found = {"format": 1, "commit": build.commit(build.folder_with("bin/ddpprof")),
                       "started_utc": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
                       "mode": options.device, "small": options.small, "list": options.list, "planned": list(names),
                       "complete": False, "seconds": 0.0, "message": "", "device": {}, "parts": []}
