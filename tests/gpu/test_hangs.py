@@ -138,12 +138,15 @@ class WholeRun(ProcessTest):
             path.write_text(text)
         self.program("cuda-gdb", "#!/bin/sh\necho backtrace\n")  # not the machine's, which takes long
         self.out = self.folder / "out"
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
 
     def command(self, record, *arguments):
         self.program("bin/ddpprof", f"#!/bin/sh\nif [ $1 = record ]; then {record}\nfi\n")
         own = {name: value for name, value in os.environ.items() if not name.startswith("DDPPROF_")}
         return ([sys.executable, "-B", str(HERE / "run-all"), "--device", "cpu", "--out", str(self.out), *arguments],
                 dict(own, PYTHONPATH=str(self.folder), PATH=f"{self.folder}:{os.environ['PATH']}",
+                     TMPDIR=str(self.temporary),
                      DDPPROF_PROGRAM=str(self.folder / "bin" / "ddpprof")))
 
     def run_all(self, record, *arguments, files=("results.json", "results.md")):
@@ -295,6 +298,15 @@ class WholeRun(ProcessTest):
             self.assertEqual(run_parts.start_up(options, results)[0], "skipped")  # no worker
         self.assertIn("the versions are unknown: ", self.results()["message"])
         self.assertIn("versions.py had not ended after 3 s", self.results()["message"])
+
+    def test_a_worker_that_is_late_is_a_message_and_its_parts_run(self):
+        options = types.SimpleNamespace(device="cpu", small=True, list=None, out=self.out, limit_s=60, keep=False)
+        self.program("bin/ddpprof-worker", "#!/bin/sh\nexec sleep 300\n")
+        _, environment = self.command("exit 5")
+        with mock.patch.dict(os.environ, environment), mock.patch.object(run_parts, "WORKER_S", 1):
+            self.assertIsNone(run_parts.start_up(options, run_parts.Results(options, ["one_rank"])))
+        self.assertIn("ddpprof-worker has not answered: ", self.results()["message"])
+        self.assertIn("ddpprof-worker --version had not ended after 2 s", self.results()["message"])
 
     def test_keep(self):
         done, results = self.run_all('echo kept >"$(dirname "$3")/kept"; mkfifo "$(dirname "$3")/pipe"; exit 5',

@@ -55,10 +55,12 @@ def check_program(where):
     where.run([where.program, "--version"], PROGRAM_S)
 
 
-def missing_worker(where):
+def missing_worker(where, results):
     """Returns None if ddpprof-worker starts, otherwise (status, reason) for the parts that need it.
 
-    The status is failed if the worker exists, because the goals of these parts are not met on this machine.
+    The status is failed if the worker exists, because the goals of these parts are not met on this machine. A worker
+    that has not answered in time is a message in the results, and its parts run: a new machine may read its libraries
+    slowly, and in a hang the parts show more.
     """
     worker = where.worker()
     if not worker.is_file():
@@ -66,7 +68,9 @@ def missing_worker(where):
                 f"this part needs ddpprof-worker, and there is no {worker}: build or pack with the worker")
     try:
         where.run([worker, "--version"], WORKER_S)
-    except (LimitReached, RuntimeError, OSError) as error:
+    except LimitReached as error:
+        results.add_message(f"ddpprof-worker has not answered: {error}")
+    except (RuntimeError, OSError) as error:
         return report.FAILED, f"this part needs ddpprof-worker, which does not start: {error}"
     return None
 
@@ -94,7 +98,7 @@ def start_up(options, results):
                 raise CannotStart("no GPU here (torch finds no CUDA device): expected one NVIDIA GPU. Use --device cpu "
                                   "for the parts that are possible without")
         check_program(where)
-        return missing_worker(where)
+        return missing_worker(where, results)
     except (machine.NotFound, LimitReached, RuntimeError, OSError, ValueError) as error:
         raise CannotStart(str(error)) from error
 
