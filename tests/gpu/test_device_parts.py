@@ -91,9 +91,9 @@ class Device:
 class FakeGpu(Machine):
     """A machine whose jobs run on the CPU, and whose databases get what a device would have added."""
 
-    def __init__(self, defect=None):
+    def __init__(self, defect=None, cupti=None):
         super().__init__("cpu", True, time.monotonic() + 300)
-        self.cuda, self.defect, self.sources = True, defect, []
+        self.cuda, self.defect, self.cupti, self.sources = True, defect, cupti, []
 
     def on_cpu(self, command):
         out, skip = [], False
@@ -142,8 +142,20 @@ class FakeGpu(Machine):
             else:
                 device.follow(process, known)
             device.store(database, process.shard)
+        self.store_clock(database)
         self.summarise(database)
         return done
+
+    def store_clock(self, database):
+        if self.cupti is None:
+            return
+        connection = sqlite3.connect(database)
+        connection.execute("INSERT INTO diagnostic (severity, code, count, message, advice) VALUES ('info', "
+                           "'cupti_timestamps', 1, ?, '')",
+                           (f"clock of the GPU's times: {self.sources[-1]}; CUPTI 13.0 (API {self.cupti}), driver up "
+                            "to CUDA 13.0",))
+        connection.commit()
+        connection.close()
 
     def summarise(self, database):
         """device_time as the import would have made it; `defect` "overlap" makes one column wrong."""
@@ -178,10 +190,10 @@ class FakeGpu(Machine):
 
 @unittest.skipUnless(os.environ.get("DDPPROF_PROGRAM"), "needs DDPPROF_PROGRAM")
 class DeviceParts(unittest.TestCase):
-    def failed(self, function, defect=None, sources=ranges.SOURCES):
+    def failed(self, function, defect=None, sources=ranges.SOURCES, cupti=None):
         """Names of the figures that failed."""
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(ranges, "SOURCES", sources):
-            found = list(function(FakeGpu(defect), pathlib.Path(folder)))
+            found = list(function(FakeGpu(defect, cupti), pathlib.Path(folder)))
         self.assertTrue(any(one.passed is not None for one in found))
         return [one.name for one in found if one.passed is False]
 
@@ -212,6 +224,17 @@ class DeviceParts(unittest.TestCase):
         for defect in ("zero", "a day late"):
             self.assertIn("paired: kernels that start at zero or outside of the job's lifetime",
                           self.failed(ranges.measure, defect, ("paired",)))
+
+    def test_a_zero_time_is_a_known_defect_of_an_older_cupti_with_the_callback_only(self):
+        zero = "kernels that start at zero or outside of the job's lifetime"
+        self.assertIn(f"callback: {zero}", self.failed(ranges.measure, "zero", ("callback",), 130_100))
+        self.assertEqual(self.failed(ranges.measure, "zero", ("callback",), 130_001), [])
+        self.assertIn(f"paired: {zero}", self.failed(ranges.measure, "zero", ("paired",), 130_001))
+        with tempfile.TemporaryDirectory() as folder:
+            figures = {one.name: one for one in ranges.measure(FakeGpu("zero", 130_001), pathlib.Path(folder))}
+        self.assertEqual((figures[f"callback: {zero}"].value, figures[f"callback: {zero}"].goal), (1, ""))
+        self.assertIn("known defect", figures[f"callback: {zero}"].note)
+        self.assertTrue(figures["callback: step ranges"].passed, "the host's figures keep their goals")
 
     def test_a_failure_with_one_source_leaves_the_figures_of_the_other(self):
         for defect, text in (("callback hangs", "^callback: LimitReached: .*not ended"),

@@ -42,6 +42,11 @@ def figure(name, value, unit="", *, equals=None, at_most=None, at_least=None, no
     return Figure(name, value, unit, " and ".join(goals), all(met) if goals else None, note)
 
 
+def without_goal(one, note):
+    """The figure without its goal, with a note about the reason."""
+    return Figure(one.name, one.value, one.unit, note="; ".join(part for part in (one.note, note) if part))
+
+
 def nothing_in(name, found, note=""):
     """A figure of how many violations there are, none expected; the first ones are told."""
     found = list(found)

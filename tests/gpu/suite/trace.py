@@ -1,6 +1,7 @@
 """Reads the raw events of a trace database, by docs/reference/schema.md."""
 
 import json
+import re
 import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -72,6 +73,14 @@ def sound(database):
 def diagnostics(database):
     """Code -> how many."""
     return dict(rows(database, "SELECT code, sum(count) FROM diagnostic GROUP BY code"))
+
+
+def cupti_version(database):
+    """The version number of the CUPTI that recorded the kernels, None if the database does not have it."""
+    for (message,) in rows(database, "SELECT message FROM diagnostic WHERE code = 'cupti_timestamps'"):
+        if found := re.search(r"\(API (\d+)\)", message):
+            return int(found[1])
+    return None
 
 
 def left_out(database):
