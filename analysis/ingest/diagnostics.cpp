@@ -57,7 +57,7 @@ const char* to_text(Severity severity) {
 }
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-// The tracer flushes CUPTI once per second, and kernels of a training are far shorter.
+// The tracer flushes CUPTI every 0.25 s, and kernels of a training are far shorter.
 constexpr std::int64_t silence_ns = 5 * second_ns;
 constexpr std::int64_t least_steps_without =
     3;  // the last steps may have no kernels, or end before their kernels start
@@ -187,7 +187,7 @@ void Diagnostics::add_gpu(std::optional<std::int64_t> rank, const ShardTrace& tr
   const std::int64_t silent_ns = trace.events.last_ns - trace.gpu.last_ns;
   if (!trace.info.closed)
     add(rank, Severity::warning, "gpu_tail_lost", 1,
-        fmt::format("the process ended without a last flush of CUPTI, which is flushed once a second: the last GPU "
+        fmt::format("the process ended without a last flush of CUPTI, which is flushed every 0.25 s: the last GPU "
                     "activity is {:.3g} s before the last event, later activity is missing",
                     static_cast<double>(std::max<std::int64_t>(silent_ns, 0)) / static_cast<double>(second_ns)),
         "compare only steps before that time; let the process end regularly, not by _exit, abort or a signal");

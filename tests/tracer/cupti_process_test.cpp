@@ -148,13 +148,29 @@ TEST_F(GpuProcess, AProfilerInTheJobIsToldAndItsStepsToo) {
   EXPECT_EQ(count("SELECT count FROM diagnostic WHERE code = 'steps_without_work'"), 8);
 }
 
-// A flush at the end would call the profiler that registered last. Kineto's objects are destroyed by then.
+// A flush at the end would call the profiler that registered last. Kineto's objects are destroyed by then. In the mode
+// late_profiler, the profiler has CUPTI for 0.6 s only.
 TEST_F(GpuProcess, AProfilerThatIsAlreadyDestroyedIsNotCalled) {
-  record("destroyed_profiler");
-  EXPECT_EQ(exit_code(), 0) << outcome_.err;
-  EXPECT_EQ(outcome_.out, "the job ends\n");
-  EXPECT_EQ(kernels(), 50);  // of the first five steps
-  EXPECT_THAT(told()["cupti_incomplete"], AllOf(HasSubstr("records stopped coming"), HasSubstr("torch.profiler")));
+  for (const std::string mode : {"destroyed_profiler", "late_profiler"}) {
+    record(mode);
+    EXPECT_EQ(exit_code(), 0) << mode << outcome_.err;
+    EXPECT_EQ(outcome_.out, "the job ends\n") << mode;
+    EXPECT_EQ(kernels(), 50) << mode;  // of the first five steps
+    EXPECT_THAT(told()["cupti_incomplete"], AllOf(HasSubstr("records stopped coming"), HasSubstr("torch.profiler")))
+        << mode;
+  }
+}
+
+// The tracer then never receives a heartbeat. The profiler has CUPTI for 4 s, and for 0.6 s.
+TEST_F(GpuProcess, AProfilerThatStartsBeforeTheFirstFlushIsNotCalledWhenItIsDestroyed) {
+  for (const std::string mode : {"early_profiler", "early_short_profiler"}) {
+    record(mode);
+    EXPECT_EQ(exit_code(), 0) << mode << outcome_.err;
+    EXPECT_EQ(outcome_.out, "the job ends\n") << mode;
+    EXPECT_EQ(kernels(), 0) << mode;
+    EXPECT_THAT(told()["cupti_incomplete"], AllOf(HasSubstr("delivered no records"), HasSubstr("torch.profiler")))
+        << mode;
+  }
 }
 
 TEST_F(GpuProcess, CallsThatNoReportNeedsAreNotRecordedIfCuptiCanDisableThem) {
@@ -184,8 +200,8 @@ TEST_F(GpuProcess, QuickExitFlushes) {
   EXPECT_EQ(kernels(), 50);
 }
 
-// The kernels of the first five steps were flushed a second later. Kernels just before the end are lost, and reported.
-TEST_F(GpuProcess, AnEndWithoutAFlushLosesOnlyTheLastSecond) {
+// The kernels of the first five steps were flushed before. Kernels just before the end are lost, and reported.
+TEST_F(GpuProcess, AnEndWithoutAFlushLosesOnlyTheLastPeriod) {
   for (const std::string mode : {"_exit", "abort", "kill"}) {
     record(mode);
     EXPECT_GE(kernels(), 50) << mode;
@@ -193,7 +209,7 @@ TEST_F(GpuProcess, AnEndWithoutAFlushLosesOnlyTheLastSecond) {
     EXPECT_EQ(count("SELECT count(*) FROM range WHERE kind = 0"), 10)
         << mode << ": all ranges of the host must be recorded";
     EXPECT_TRUE(told().contains("unclosed_shard")) << mode;
-    EXPECT_THAT(told()["gpu_tail_lost"], HasSubstr("once a second")) << mode;
+    EXPECT_THAT(told()["gpu_tail_lost"], HasSubstr("every 0.25 s")) << mode;
   }
 }
 

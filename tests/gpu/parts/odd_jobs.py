@@ -83,7 +83,7 @@ def killed(machine, folder):
     counts = trace.diagnostics(folder / "killed.db") if (folder / "killed.db").exists() else {}
     process_kept = trace.processes(folder / "killed.db")[0] if counts else None
     yield figure("killed: steps kept", len(process_kept.named("step ")) if counts else None, at_least=10)
-    # CUPTI delivers records once a second. The last ones are lost with the process: unclosed_shard reports it.
+    # CUPTI is flushed every 0.25 s. The last ones are lost with the process: unclosed_shard reports it.
     yield figure("killed: kernels kept", len(process_kept.kernels) if counts else None,
                  note=", ".join(f"{code} {count}" for code, count in counts.items()))
     yield nothing_in("killed: diagnostics that are missing", {"unclosed_shard"} - set(counts))

@@ -65,6 +65,7 @@ template <typename Function>
 Function* find(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
+void destroy_profiler() { profiler_destroyed = true; }
 bool profile_some_steps(bool stops) {
   void* cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
   if (cupti == nullptr) return false;
@@ -88,6 +89,11 @@ int main(int argc, char** argv) {
   launch_on_driver = reinterpret_cast<decltype(fakeDriverLaunch)*>(dlsym(driver, "fakeDriverLaunch"));
   const auto initialize = reinterpret_cast<decltype(cuInit)*>(dlsym(driver, "cuInit"));
   if (launch_on_driver == nullptr || initialize(0) != CUDA_SUCCESS) return 3;
+  if (mode == "early_profiler" || mode == "early_short_profiler") {  // before the tracer's first flush
+    if (mode == "early_short_profiler") std::atexit(destroy_profiler);
+    if (!profile_some_steps(false)) return 4;
+    if (mode == "early_short_profiler") usleep(600'000);
+  }
   if (mode == "million") {
     nvtxRangePushA("step 0");
     for (int i = 0; i < 1'000'000; ++i) launch("gemm");
@@ -95,15 +101,18 @@ int main(int argc, char** argv) {
     return 0;
   }
   for (int i = 0; i < 5; ++i) step(i, mode);
-  if (mode == "profiler" || mode == "destroyed_profiler") {
-    usleep(1'300'000);  // time for a heartbeat of the tracer
+  const bool late = mode == "late_profiler", destroyed = mode == "destroyed_profiler";
+  if (mode == "profiler" || destroyed || late) {
+    usleep(1'300'000);                        // time for some heartbeats of the tracer
+    if (late) std::atexit(destroy_profiler);  // like a static object that is constructed at the profiler's start
     if (!profile_some_steps(mode == "profiler")) return 4;
     for (int i = 5; i < 10; ++i) step(i, mode);
   }
-  if (mode == "destroyed_profiler") {  // all records, heartbeats included, go to the profiler's buffer
-    usleep(4'000'000);                 // two flushes that CUPTI does not answer need two seconds
-    // Registered after the tracer's exit handler, so it runs before that handler.
-    std::atexit([] { profiler_destroyed = true; });
+  // Longer than the period of the tracer's flushes, shorter than the time after which CUPTI is left to the profiler.
+  if (late) usleep(600'000);
+  if (destroyed || mode == "early_profiler") {  // all records, heartbeats included, go to the profiler's buffer
+    usleep(4'000'000);                          // eight flushes that CUPTI does not answer need two seconds
+    std::atexit(destroy_profiler);              // the last handler that is registered is the first that runs
   }
   if (mode == "_exit" || mode == "abort" || mode == "kill") {
     usleep(2'300'000);  // longer than the period after which the tracer flushes CUPTI

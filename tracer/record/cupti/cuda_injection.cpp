@@ -35,7 +35,8 @@ void start_once() {
   CuptiSession::set_current(session);
   const char* detaches = std::getenv("TEARDOWN_CUPTI");  // a variable of Kineto
   if (!session.load()->start({.flush_alone = detaches != nullptr && std::strcmp(detaches, "1") == 0,
-                              .timestamps = timestamps_from_environment()}))
+                              .timestamps = timestamps_from_environment(),
+                              .register_end = [] { std::atexit(finish_cuda_tracing); }}))
     return;
   recorded.store(true, std::memory_order_relaxed);
   // Registered while the driver starts, so they run before the driver's exit handlers.

@@ -8,7 +8,7 @@ namespace ddpprof::record {
 void start_cuda_tracing();
 
 // Collects the remaining records from CUPTI at the end of the process, within CuptiTimes::end. Later activity is not
-// recorded.
+// recorded, and later calls do nothing.
 void finish_cuda_tracing();
 
 // Returns true if CUPTI times kernels in this process; false before start_cuda_tracing(). Any thread may call it.

@@ -20,8 +20,9 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t clock_tolerance_ns = 60 * second_ns;
 constexpr std::int64_t beat_tolerance_ns = second_ns / 20;
 // Numbers of unanswered flushes in a row. A time would be wrong after the process was stopped, or on a busy machine.
-constexpr int flushes_until_silent = 5;  // from then on CUPTI is not flushed periodically
-constexpr int flushes_until_left = 2;    // from then on CUPTI is not flushed at the end of the process
+constexpr int flushes_until_silent = 20;  // from then on CUPTI is not flushed periodically
+constexpr int flushes_until_left = 8;     // from then on CUPTI is not flushed at the end of the process
+constexpr int most_ends = 1000;           // registrations of the end: 32 bytes each
 
 std::atomic<CuptiSession*> current{nullptr};
 
@@ -136,6 +137,7 @@ CuptiClock CuptiSession::clock() {
 
 bool CuptiSession::start(const CuptiOptions& options) {
   flush_alone_ = options.flush_alone;
+  register_end_ = options.register_end;
   started_ns_ = monotonic_ns();
   // Makes our timestamps equal to CUPTI's own clock, which another profiler of the process may expect.
   ahead_ns_ = realtime_ns() - monotonic_ns();
@@ -179,6 +181,7 @@ bool CuptiSession::enable() {
   skip_runtime_calls();
   for (const CUpti_driver_api_trace_cbid call : launch_calls) {
     const CUptiResult result = api_->enable_driver_call(static_cast<CUpti_CallbackId>(call));
+    if (call == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) beat_enabled_ = result == CUPTI_SUCCESS;
     if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_PARAMETER) continue;  // an older CUPTI
     if (result != CUPTI_SUCCESS) {
       refused("the driver's launch calls", result, DiagnosticCode::cupti_incomplete);
@@ -264,22 +267,32 @@ void CuptiSession::tick() {
   beat();
   if (flush_alone_) return;
   // After a long silence another profiler has CUPTI, and may detach it during our call.
-  if (beat_seen_ns_ == 0 || unanswered_ < flushes_until_silent) api_->flush_all(0);
+  if (beat_seen_ns_ != 0 && unanswered_ >= flushes_until_silent) return;
+  api_->flush_all(0);
+  // A flush delivers before it returns. Registered again at the next unanswered flushes, because the other profiler may
+  // construct objects at its first buffer.
+  if (answered() || unanswered_ >= flushes_until_left || !register_end_ || ends_registered_ == most_ends) return;
+  ++ends_registered_;
+  register_end_();
 }
 
 // CUPTI delivers buffers only to the profiler that registered last. So a buffer after the last heartbeat shows that
 // this is still our registration, even if the heartbeat itself is in a buffer that CUPTI has not delivered yet.
-void CuptiSession::count_unanswered() {
+bool CuptiSession::answered() const {
   const std::int64_t sent_ns = beat_sent_ns_;
-  const std::int64_t answered_ns = std::max<std::int64_t>(beat_seen_ns_, delivered_ns_);
-  unanswered_ = sent_ns != 0 && answered_ns < sent_ns ? unanswered_ + 1 : 0;
+  return sent_ns == 0 || std::max<std::int64_t>(beat_seen_ns_, delivered_ns_) >= sent_ns;
 }
 
-// One unanswered flush has no meaning: older versions of CUPTI record the heartbeat and kernels in one buffer, which
+void CuptiSession::count_unanswered() { unanswered_ = answered() ? 0 : unanswered_ + 1; }
+
+// Few unanswered flushes have no meaning: older versions of CUPTI record the heartbeat and kernels in one buffer, which
 // they do not deliver while one of its kernels runs. Without periodic flushes a heartbeat may stay in CUPTI's buffer.
 bool CuptiSession::left_to_another() const {
-  return !flush_alone_ && beat_seen_ns_ != 0 && unanswered_ >= flushes_until_left;
+  return !flush_alone_ && (beat_seen_ns_ != 0 || never_delivered()) && unanswered_ >= flushes_until_left;
 }
+
+// A CUPTI that has delivered other records, but no heartbeat, does not record heartbeats.
+bool CuptiSession::never_delivered() const { return beat_enabled_ && delivered_ns_ == 0; }
 
 void CuptiSession::last_flush() {
   if (in_forked_child()) return;
@@ -303,6 +316,11 @@ void CuptiSession::explain_losses() {
                           seconds(monotonic_ns() - seen_ns) +
                           " s before the end: another profiler in this process took CUPTI over or switched it off "
                           "(torch.profiler does both); switch it off for this run");
+  if (never_delivered() && unanswered_ > 0)
+    recorder.diagnose(DiagnosticCode::cupti_incomplete, 1,
+                      "CUPTI delivered no records in the " + seconds(monotonic_ns() - started_ns_) +
+                          " s of this process, not even those of the tracer's own calls: another profiler in this "
+                          "process took CUPTI over at the start (torch.profiler does); switch it off for this run");
   if (foreign_buffers_ != 0)
     recorder.diagnose(DiagnosticCode::cupti_incomplete, foreign_buffers_,
                       "another profiler in this process used CUPTI before: its buffers arrived here and "

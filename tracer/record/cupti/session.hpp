@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,8 +23,8 @@
 namespace ddpprof::record {
 
 struct CuptiTimes {
-  std::chrono::milliseconds period{1000};  // between two flushes: a killed process may lose this much
-  std::chrono::milliseconds end{10'000};   // longest wait for CUPTI at the end of the process
+  std::chrono::milliseconds period{250};  // between two flushes: a killed process may lose this much
+  std::chrono::milliseconds end{10'000};  // longest wait for CUPTI at the end of the process
 };
 
 struct CuptiOptions {
@@ -31,14 +32,22 @@ struct CuptiOptions {
   // would crash then, so only the last flush is made.
   bool flush_alone = false;
   std::optional<CuptiTimestamps> timestamps = {};  // unset: default_timestamps()
+  // Registers a call of flush() at the end of the process, before the calls that are registered already. Called on the
+  // session's thread when another profiler may have registered its buffers. May be empty.
+  std::function<void()> register_end = {};
 };
 
 // Another profiler of the process (for example Kineto of torch.profiler) may register its own buffers at any time.
-// CUPTI then drops our registration without a notification. So once per period the session makes a driver call that
-// CUPTI records, the heartbeat, and flushes CUPTI. A flush is unanswered if CUPTI has delivered no buffer since its
-// heartbeat. If earlier heartbeats were recorded, but two flushes in a row are unanswered, another profiler receives
-// the records now. This is recorded as a diagnostic, and CUPTI is left to the other profiler: the session does not
-// flush at the end of the process, because the other profiler's callbacks may have been destroyed by then.
+// CUPTI then drops our registration without a notification, and a flush calls the other profiler. So once per period
+// the session makes a driver call that CUPTI records, the heartbeat, and flushes CUPTI. A flush is unanswered if CUPTI
+// has delivered no buffer since its heartbeat.
+//
+// The other profiler's objects may be destroyed before the session's last flush. Exit handlers and destructors run in
+// the reverse order of their registration. So at an unanswered flush the session registers its end again: the last
+// flush is then made, and periodic flushes end, before objects that exist by now are destroyed.
+//
+// If eight flushes in a row are unanswered, and CUPTI has recorded heartbeats before, or has never delivered anything,
+// another profiler receives the records. This is recorded as a diagnostic, and the session does not flush at the end.
 class CuptiSession {
  public:
   explicit CuptiSession(std::unique_ptr<CuptiApi> api, CuptiTimes times = {});
@@ -53,8 +62,8 @@ class CuptiSession {
   // Does nothing in a forked child: the buffers at the fork belong to the parent, which writes them.
   void complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes);
 
-  // Collects the outstanding records at the end of the process; gives up after `times.end`. Called once. Does nothing
-  // in a forked child, where CUPTI must not be called.
+  // Collects the outstanding records at the end of the process; gives up after `times.end`. Later calls do nothing.
+  // Does nothing in a forked child, where CUPTI must not be called.
   void flush();
 
   // CUPTI's callbacks have no user data: they use this session.
@@ -72,7 +81,9 @@ class CuptiSession {
   void tick();
   void last_flush();
   bool beat();
+  bool answered() const;         // true if CUPTI has delivered a buffer since the last heartbeat
   void count_unanswered();       // of the last heartbeat; called before the next one
+  bool never_delivered() const;  // true if no heartbeat has been delivered, although CUPTI accepted to record them
   bool left_to_another() const;  // true if another profiler receives the records
   void explain_losses();
   bool in_forked_child() const { return getpid() != owner_; }
@@ -85,6 +96,8 @@ class CuptiSession {
   bool limited_ = false;    // CUPTI keeps working when it gets no buffer
   bool own_clock_ = false;  // CUPTI takes its timestamps from us
   bool flush_alone_ = false;
+  bool beat_enabled_ = false;  // CUPTI has accepted to record the heartbeat
+  std::function<void()> register_end_;
   std::int64_t ahead_ns_ = 0;    // our clock for CUPTI minus CLOCK_MONOTONIC
   std::int64_t started_ns_ = 0;  // CLOCK_MONOTONIC
   std::mutex clock_mutex_;
@@ -94,6 +107,7 @@ class CuptiSession {
   std::atomic<std::int64_t> delivered_ns_{0};                    // CLOCK_MONOTONIC; when CUPTI last delivered a buffer
   std::atomic<std::uint64_t> dropped_{0};
   int unanswered_ = 0;                     // unanswered flushes in a row; used only by the flusher's thread
+  int ends_registered_ = 0;                // used only by the flusher's thread
   std::unique_ptr<CuptiFlusher> flusher_;  // last member: its thread uses all members above
 };
 
