@@ -16,10 +16,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from judge import order, overlap, totals  # noqa: E402
 from judge.launches import launched_in, outside  # noqa: E402
 from judge.pairs import median_interval  # noqa: E402
-from parts import batch_fit, many_kernels, nccl_simulation, one_rank, profiler, tracing_cost  # noqa: E402
+from parts import batch_fit, gpt, many_kernels, nccl_simulation, one_rank, profiler  # noqa: E402
+from parts import step_end, tracing_cost  # noqa: E402
 from parts.overlap import differences  # noqa: E402
 from suite.figures import figure, nothing_in  # noqa: E402
-from suite.trace import Call, Copy, Kernel, Range, rows  # noqa: E402
+from suite.trace import Call, Copy, Kernel, Process, Range, processes, rows  # noqa: E402
 
 PROGRAM = os.environ.get("DDPPROF_PROGRAM")
 DATA = pathlib.Path(os.environ.get("DDPPROF_DATA_DIR", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -100,6 +101,87 @@ class Totals(unittest.TestCase):
     def test_nothing_recorded_fails(self):
         self.assertFalse(passed(profiler.judged([totals.compare({}, totals.totals(self.EVENTS))])))
         self.assertFalse(passed(profiler.judged([totals.compare(totals.totals(self.EVENTS), {})])))
+
+
+class ThreeSources(unittest.TestCase):
+    """The worker, recorded Python and an imported trace: 100 us of kernels in two steps."""
+
+    KERNELS = [("_Z4gemmPf", 80_000), ("add", 10_000), ("add", 10_000)]
+    STEPS_NS = [1_000_000, 1_000_000]
+
+    def failed(self, **changed):
+        one = {side: (self.STEPS_NS, changed.get(side, self.KERNELS)) for side in ("worker", "recorded", "imported")}
+        return [found.name for found in [*gpt.step_times([one], 2), *gpt.kernel_times([one])] if found.passed is False]
+
+    def test_equal_kernels_pass_and_one_percent_is_tolerated(self):
+        self.assertEqual(self.failed(), [])
+        self.assertEqual(self.failed(worker=[("gemm(float*)", 80_900), *self.KERNELS[1:]]), [])
+
+    def test_two_percent_more_or_less_fails_and_names_the_source(self):
+        for ns in (78_000, 82_000):
+            self.assertEqual(self.failed(worker=[("_Z4gemmPf", ns), *self.KERNELS[1:]]),
+                             ["total kernel time, worker over recorded, median of rounds",
+                              "total kernel time, worker over imported, median of rounds"])
+            self.assertEqual(self.failed(imported=[("_Z4gemmPf", ns), *self.KERNELS[1:]]),
+                             ["total kernel time, imported over recorded, median of rounds",
+                              "total kernel time, worker over imported, median of rounds"])
+
+    def test_python_s_two_recordings_have_the_same_kernels(self):
+        split = [("_Z4gemmPf", 80_000), ("add", 20_000)]
+        self.assertEqual(self.failed(imported=split), ["names whose counts differ, imported and recorded"])
+        self.assertEqual(self.failed(worker=split), [], "the total time decides")
+
+    def test_nothing_recorded_fails(self):
+        for side in ("worker", "recorded", "imported"):
+            self.assertTrue(any("total kernel time" in name for name in self.failed(**{side: []})), side)
+
+    def test_the_ratio_of_step_times_is_worker_over_python(self):
+        runs = {"worker": ([2e6, 2e6], []), "recorded": ([1e6, 1e6], []), "imported": ([1e6, 1e6], [])}
+        figures = {one.name: one for one in gpt.step_times([runs], 2)}
+        ratio = figures["step time, worker over Python DDP, median of rounds"]
+        self.assertEqual((ratio.value, ratio.passed), (2.0, None))
+        self.assertFalse(passed(gpt.step_times([runs], 3)))
+
+    def test_kernels_of_the_warm_up_do_not_count(self):
+        steps = [Range(f"step {i}", 100 * i, 100 * i + 90, 1, None) for i in range(4)]
+        calls = [Call(i, 100 * i + 5, 1) for i in range(4)]
+        process = Process(1, 0, [kernel(100 * i + 10, 100 * i + 10 + i, i) for i in range(4)], [], calls, steps, [])
+        self.assertEqual(gpt.in_steps(process, 1, 3), [("gemm", 1), ("gemm", 2), ("gemm", 3)])
+        with self.assertRaisesRegex(ValueError, "3 steps were recorded, expected 2"):
+            gpt.in_steps(process, 1, 2)
+
+
+class StepEnd(unittest.TestCase):
+    def database(self, loss, diagnostic, steps=4):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        path = pathlib.Path(temporary.name) / "job.db"
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE step (step INTEGER, kind TEXT, duration_ns INTEGER, loss REAL)")
+        connection.execute("CREATE TABLE diagnostic (code TEXT, count INTEGER)")
+        connection.execute("INSERT INTO step VALUES (0, 'warmup', 9e9, 0.5)")
+        connection.executemany("INSERT INTO step VALUES (?, 'measured', ?, ?)",
+                               [(1 + i, 1e6 if i < steps // 2 else 3e6, loss) for i in range(steps)])
+        connection.execute("INSERT INTO diagnostic VALUES (?, 1)", (diagnostic,))
+        connection.commit()
+        connection.close()
+        return path
+
+    def test_the_second_half_counts_and_what_is_reported_is_judged(self):
+        waits, does_not = self.database(0.5, "other"), self.database(None, "steps_do_not_wait")
+        figures = list(step_end.judged("step", {"every_step": (waits, 4), "never": (does_not, 4)}, cuda=True))
+        self.assertTrue(passed(figures))
+        values = {one.name: one.value for one in figures}
+        self.assertEqual(values["step, never: step, median of the second half"], 3.0)
+        self.assertEqual(values["step: every_step over never"], 1.0)
+
+    def test_a_setting_without_effect_fails(self):
+        waits, does_not = self.database(0.5, "other"), self.database(None, "steps_do_not_wait")
+        for every, never in ((waits, waits), (does_not, does_not)):
+            failed = [one.name for one in step_end.judged("step", {"every_step": (every, 4), "never": (never, 4)}, True)
+                      if one.passed is False]
+            self.assertEqual(len(failed), 2, failed)
+        self.assertFalse(passed(step_end.judged("step", {"every_step": (waits, 5), "never": (does_not, 4)}, True)))
 
 
 class Order(unittest.TestCase):
@@ -193,6 +275,8 @@ class MeasuredTraces(unittest.TestCase):
             return passed(profiler.judged([totals.compare(totals.totals(ours), theirs)]))
 
         self.assertTrue(judged())
+        (process,) = processes(self.database)
+        self.assertEqual(totals.totals(gpt.of_imported(process)), theirs)
         self.change("UPDATE kernel SET end_ns = start_ns + (end_ns - start_ns) * 102 / 100")
         self.assertFalse(judged())
         self.database.unlink()

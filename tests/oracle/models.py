@@ -112,7 +112,7 @@ class Gpt(nn.Module):
         self.ln_f = nn.LayerNorm(width)
 
     def forward(self, tokens):
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.size(1)))
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.size(1), device=tokens.device))
         return functional.linear(self.ln_f(self.h(x)), self.wte.weight)
 
 
@@ -154,7 +154,8 @@ class Bert(nn.Module):
         self.head = BertHead(width, vocabulary)
 
     def forward(self, tokens):
-        x = (self.word_embeddings(tokens) + self.position_embeddings(torch.arange(tokens.size(1))) +
+        places = torch.arange(tokens.size(1), device=tokens.device)
+        x = (self.word_embeddings(tokens) + self.position_embeddings(places) +
              self.token_type_embeddings(torch.zeros_like(tokens)))
         x = self.layer(self.embedding_norm(x))
         x = self.head.norm(functional.gelu(self.head.dense(x)))

@@ -15,7 +15,8 @@ LISTS = (
     ("ranges", "tracing_cost", "many_kernels"),
     ("profiler", "one_rank", "gradient_order", "overlap"),
     ("record_to_predict", "odd_jobs", "several_ranks", "peak_memory", "data_parallel"),
-    ("batch_fit", "contention", "nccl_simulation"),
+    ("batch_fit", "contention", "nccl_simulation", "step_end"),
+    ("gpt",),
 )
 ORDER = (WARM_UP, *(name for one in LISTS for name in one))
 

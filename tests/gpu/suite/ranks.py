@@ -9,31 +9,43 @@ from suite.job import LimitReached, end_all, evidence_until, timeout_message
 
 SCENARIO = """name: gpu-suite
 workload:
-  model: {{kind: mlp, widths: {widths}}}
+  model: {model}
   data: {{samples: {samples}}}
   batch_per_worker: {batch}
-  optimizer: {{kind: sgd}}
-  loss: {loss}
+  precision: {precision}
+  optimizer: {{kind: {optimizer}}}
+  loss: cross_entropy
 strategies: [ddp, dp]
 workers: [1]
 device: {device}
 backend: {backend}
-ddp: {{bucket_cap_mb: {bucket_mb}}}
-measure: {{warmup_steps: 4, steps: {steps}, unwrapped: false, timeout_s: 60, threads_per_rank: 1}}
+ddp: {ddp}
+measure: {{warmup_steps: {warmup}, steps: {steps}, unwrapped: false, timeout_s: 60, threads_per_rank: 1, sync: {sync}}}
 predict: {{workers: [2, 4, 8]}}
 learning_rate: {{base: 0.001}}
 output: {{raw: all}}
 """
 
 
-def scenario(folder, machine, backend, *, width=None, layers=4, batch=64, steps=None, bucket_mb=1):
-    """Writes the scenario file; returns its path, the bytes of the gradients and the measured steps."""
+def write_scenario(path, machine, backend, model, *, batch, steps, warmup=4, precision="fp32", optimizer="sgd",
+                   bucket_mb=None, sync="every_step"):
+    """Writes a scenario file. `model` is the value of workload.model."""
+    path.write_text(SCENARIO.format(model=json.dumps(model), samples=8 * batch * 4, batch=batch, precision=precision,
+                                    optimizer=optimizer, device=machine.device, backend=backend, warmup=warmup,
+                                    ddp="{}" if bucket_mb is None else f"{{bucket_cap_mb: {bucket_mb}}}", steps=steps,
+                                    sync=sync))
+
+
+def scenario(folder, machine, backend, *, width=None, layers=4, batch=64, steps=None, bucket_mb=1, sync="every_step"):
+    """Writes the scenario file of a perceptron.
+
+    Returns its path, the bytes of the gradients and the measured steps.
+    """
     width = width or (1024 if machine.cuda else 128)
     steps = steps or (30 if machine.cuda else 12)
     path = folder / f"{backend}.yaml"
-    path.write_text(SCENARIO.format(widths=[width] * (layers + 1), samples=8 * batch * 4, batch=batch,
-                                    loss="cross_entropy", device=machine.device, backend=backend, steps=steps,
-                                    bucket_mb=bucket_mb))
+    write_scenario(path, machine, backend, {"kind": "mlp", "widths": [width] * (layers + 1)}, batch=batch, steps=steps,
+                   bucket_mb=bucket_mb, sync=sync)
     return path, 4 * layers * (width * width + width), steps
 
 
