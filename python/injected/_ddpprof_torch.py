@@ -3,7 +3,7 @@
 Loaded by sitecustomize.py after the import of torch.optim.optimizer. Steps are counted from 0 for each optimizer. The
 window first … last has these parts:
 
-    first - 1               the facts of the job are read: DDP's wrapper, batch, accumulation
+    first - 1               the facts of the job are read: DDP's wrapper or the model, batch, accumulation
     first … start - 2       steps are timed without the profiler
     start - 1               the profiler is on; this step is not used
     start … last            traced steps, annotated as ProfilerStep#N
@@ -34,19 +34,41 @@ def _instances(of):
     return [one for one in gc.get_objects() if issubclass(type(one), of)]
 
 
-class _WrapperFacts:
-    """What one step of a DistributedDataParallel shows: its batch, and its forwards with and without synchronization.
+def _models(torch):
+    """Returns the live modules that are trained and not part of another module: FSDP's roots, engines, plain models."""
+    modules = _instances(torch.nn.Module)
+    parts = {id(part) for module in modules for part in module.__dict__.get("_modules", {}).values()}
 
-    Is itself the wrapper's forward hook during that step.
+    def trained(module):
+        try:
+            return any(p.requires_grad for p in module.parameters())
+        except Exception:  # a class with parameters() of its own, or a module that is not complete
+            return False
+
+    return [module for module in modules if id(module) not in parts and trained(module)]
+
+
+def _numel(parameter):
+    """Returns the number of elements of the whole parameter, also if DeepSpeed's ZeRO 3 has taken it away."""
+    return getattr(parameter, "ds_numel", None) or parameter.numel()
+
+
+class _ModelFacts:
+    """What one step of DistributedDataParallel, or of a model without it, shows: its batch, and how often its forward runs.
+
+    Is itself the model's forward hook during that step.
     """
 
     _torchdynamo_disable = True
 
-    def __init__(self, wrapper):
-        self.wrapper = wrapper
+    def __init__(self, model):
+        self.model = model
         self.batch = None
-        self.forwards = self.unsynchronized = 0
-        self.handle = wrapper.register_forward_pre_hook(self, with_kwargs=True)
+        self.forwards = 0
+        self.handle = model.register_forward_pre_hook(self, with_kwargs=True)
+
+    def trained(self):
+        return [p for p in self.model.parameters() if p.requires_grad]
 
     def __call__(self, module, args, kwargs):
         try:
@@ -55,14 +77,13 @@ class _WrapperFacts:
             if not (module.training and torch.is_grad_enabled()):
                 return
             self.forwards += 1
-            self.unsynchronized += not module.require_backward_grad_sync
             if self.batch is None:
                 self.batch = _first_dimension((args, kwargs))
         except Exception:  # a fact is unknown; the job goes on
             pass
 
     def __reduce__(self):
-        """In a copy of the wrapper (pickle, deepcopy) the hook is a function that does nothing."""
+        """In a copy of the model (pickle, deepcopy) the hook is a function that does nothing."""
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
@@ -96,10 +117,10 @@ class Tracer:
         if getattr(self, "profiler", None) is not None:
             _record_nothing()
         self.pid = os.getpid()
-        self.counts = {}  # ended steps, by id of the optimizer
+        self.counts = {}  # ended steps, by _key()
         self.leader = None
         self.ended = False
-        self.wrappers = []
+        self.models = []
         self.facts = {}
         self.durations_ns = []
         self.begin_ns = self.before_ns = 0
@@ -118,7 +139,7 @@ class Tracer:
 
     def count(self, optimizer):
         now_ns = time.monotonic_ns()
-        key = id(optimizer)
+        key = _key(optimizer)
         if self.leader is not None and key != self.leader:
             return
         done = self.counts[key] = self.counts.get(key, 0) + 1  # steps 0 … done - 1 have ended
@@ -128,8 +149,8 @@ class Tracer:
 
     def in_window(self, optimizer, done, now_ns):
         if done == self.first - 1:
-            self.leader = id(optimizer)
-            self.watch_wrapper()
+            self.leader = _key(optimizer)
+            self.watch_models()
         elif done == self.first:
             self.read_facts(optimizer)
             self.begin_ns = time.time_ns()
@@ -147,41 +168,44 @@ class Tracer:
                 self.finish("window")
 
     # The step before the window.
-    def watch_wrapper(self):
-        parallel = sys.modules.get("torch.nn.parallel.distributed")
-        wrappers = _instances(parallel.DistributedDataParallel) if parallel else []
-        for wrapper in wrappers:
-            try:
-                self.wrappers.append(_WrapperFacts(wrapper))
-            except TypeError:  # an older torch has no hooks with keywords: the importer derives the batch from shapes
-                pass
+    def watch_models(self):
+        import torch
+
         if self.start - 1 <= self.first:  # no step without the profiler
             raise RuntimeError("the window of steps is too short")
+        parallel = sys.modules.get("torch.nn.parallel.distributed")
+        wrappers = _instances(parallel.DistributedDataParallel) if parallel else []
+        self.wrapped = bool(wrappers)
+        for model in wrappers or _models(torch):
+            try:
+                self.models.append(_ModelFacts(model))
+            except TypeError:  # an older torch has no hooks with keywords: the importer derives the batch from shapes
+                pass
 
     def read_facts(self, optimizer):
         import torch
 
-        for one in self.wrappers:
+        for one in self.models:
             one.handle.remove()
-        used = [one for one in self.wrappers if one.forwards > 0]
+        used = [one for one in self.models if one.forwards > 0]
         facts = self.facts
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
         if used:
-            main = max(used, key=lambda one: sum(p.numel() for p in one.wrapper.parameters()))
-            wrapper = main.wrapper
-            parameters = [p for p in wrapper.parameters() if p.requires_grad]
-            facts.update(
-                batch=main.batch,
-                accumulation=main.forwards,
-                unsynchronized=main.unsynchronized,
-                bucket_cap_bytes=getattr(wrapper, "bucket_bytes_cap", None),
-                find_unused_parameters=getattr(wrapper, "find_unused_parameters", None),
-                gradient_as_bucket_view=getattr(wrapper, "gradient_as_bucket_view", None),
-            )
+            main = max(used, key=lambda one: sum(_numel(p) for p in one.trained()))
+            parameters = main.trained()
+            facts.update(batch=main.batch, sharding=_sharding(main.model))
+            if self.wrapped:
+                facts.update(
+                    accumulation=main.forwards,
+                    bucket_cap_bytes=getattr(main.model, "bucket_bytes_cap", None),
+                    find_unused_parameters=getattr(main.model, "find_unused_parameters", None),
+                    gradient_as_bucket_view=getattr(main.model, "gradient_as_bucket_view", None),
+                )
         facts.update(
-            parameter_count=sum(p.numel() for p in parameters),
-            parameter_bytes=sum(p.numel() * p.element_size() for p in parameters),
+            parameter_count=sum(_numel(p) for p in parameters),
+            parameter_bytes=sum(_numel(p) * p.element_size() for p in parameters),
             optimizer=type(optimizer).__name__,
+            learning_rate=_learning_rate(optimizer),
             threads=torch.get_num_threads(),
             cores=len(os.sched_getaffinity(0)),
             host=socket.gethostname(),
@@ -189,7 +213,7 @@ class Tracer:
             python=sys.version.split()[0],
             torch=str(torch.__version__),
         )
-        self.wrappers = []
+        self.models = []
 
     # The profiler.
     def start_profiler(self):
@@ -283,7 +307,7 @@ class Tracer:
     def give_up(self, reason):
         """Removes everything without a trace. The reason is reported, unless it is None."""
         try:
-            for one in self.wrappers:
+            for one in self.models:
                 one.handle.remove()
             self.end_annotation()
             if self.profiler is not None:
@@ -297,7 +321,7 @@ class Tracer:
     def end(self):
         self.unguard()
         self.ended = True
-        self.counts, self.facts, self.wrappers, self.durations_ns = {}, {}, [], []
+        self.counts, self.facts, self.models, self.durations_ns = {}, {}, [], []
         self.profiler = self.annotation = None
 
     def at_exit(self):
@@ -311,6 +335,25 @@ class Tracer:
             self.give_up(None)
         except Exception as error:
             self.report("problem", reason="the trace cannot be written: %r" % (error,))
+
+
+def _key(optimizer):
+    """Returns what distinguishes the steps of an optimizer. Some programs (DeepSpeed) step an optimizer several times, each
+    time with another group of parameters: these are not several steps."""
+    groups = optimizer.param_groups
+    parameters = groups[0]["params"] if groups else ()
+    return id(optimizer), id(parameters[0]) if parameters else 0
+
+
+def _sharding(model):
+    """Returns what divides parameters or optimizer state between the ranks, if the model's class states it, or None."""
+    stage = getattr(type(model), "zero_optimization_stage", None)
+    return "ZeRO stage %d of DeepSpeed" % stage(model) if stage and stage(model) > 0 else None
+
+
+def _learning_rate(optimizer):
+    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
+    return None if rate is None else float(rate)
 
 
 class _Quiet:

@@ -102,6 +102,16 @@ class TwoRanks(unittest.TestCase):
         self.assertEqual(job.rows("SELECT rank, host <> '' FROM shard ORDER BY rank"), [(0, 1), (1, 1)], job.messages)
         self.assertEqual(job.one("SELECT world_size, batch_per_worker FROM measurement"), (2, 8))
 
+    def test_groups_of_parameters_stepped_one_after_the_other(self):
+        """As DeepSpeed does: the optimizer's step() is called once per group, and the model is not in DDP. Its layers
+        compute with another first dimension than the batch."""
+        job = Job(self, TORCHRUN[0], "groups.py", files={"groups.py": GROUPS})
+        self.assertEqual(job.code, 0, job.messages)
+        self.assertEqual(job.one("SELECT world_size, batch_per_worker, accumulation, parameter_count, "
+                                 "json_extract(options, '$.optimizer') FROM measurement"), (1, 8, 2, 520, "AdamW"))
+        self.assertEqual(job.rows("SELECT kind, MIN(step), MAX(step), COUNT(*), MIN(samples) FROM step GROUP BY 1"),
+                         [("measured", START, LAST, 20, 16), ("untraced", FIRST, START - 2, 19, 16)], job.messages)
+
     @long_test
     def test_native_and_torch(self):
         for tracer, kinds in (("native", 0), ("torch", 1), ("both", 1)):
@@ -112,6 +122,31 @@ class TwoRanks(unittest.TestCase):
                 if kinds == 0:
                     self.assertIn("--tracer torch", job.messages)
 
+
+GROUPS = """
+import torch
+
+class Rows(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(20, 20), torch.nn.Linear(20, 5, bias=False)
+
+    def forward(self, inputs):
+        return self.second(torch.relu(self.first(inputs.flatten(0, 1)))).reshape(len(inputs), -1)
+
+model = Rows()
+groups = [{"params": [model.first.weight, model.second.weight]}, {"params": [model.first.bias], "weight_decay": 0.0}]
+optimizer = torch.optim.AdamW(groups, lr=0.01)
+for step in range(60):
+    for _ in range(2):
+        model(torch.randn(8, 3, 20)).sum().backward()
+    groups = optimizer.param_groups
+    for group in groups:
+        optimizer.param_groups = [group]
+        optimizer.step()
+    optimizer.param_groups = groups
+    optimizer.zero_grad()
+"""
 
 SPAWNED = """
 import os
