@@ -17,6 +17,7 @@ import json
 import os
 import socket
 import sys
+import threading
 import time
 
 _MOST_TRACED_STEPS = 20
@@ -124,7 +125,8 @@ class Tracer:
         self.facts = {}
         self.durations_ns = []
         self.begin_ns = self.before_ns = 0
-        self.profiler = self.annotation = self.rank = None
+        self.profiler = self.annotation = self.rank = self.thread = None
+        self.local = threading.local()
 
     # Called after every optimizer step.
     def after_step(self, optimizer, args, kwargs):
@@ -224,7 +226,7 @@ class Tracer:
         if self.automatic and ((torch.cuda.is_available() and torch.cuda.is_initialized()) or self.has_shard()):
             self.report("native")
             return self.give_up(None)
-        self.rank = _rank()
+        self.rank, self.thread = _rank(), threading.get_ident()
         activities = [torch.profiler.ProfilerActivity.CPU]
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -234,6 +236,7 @@ class Tracer:
             except TypeError:
                 self.profiler = torch.profiler.profile(activities=activities, record_shapes=True)
             self.profiler.start()
+        self.local.end = _ThreadEnd(self)
         self.guard(torch.autograd.profiler.profile)
         self.report("tracing", first=self.start, last=self.last)
 
@@ -328,6 +331,9 @@ class Tracer:
         if self.ended or os.getpid() != self.pid:
             return
         try:
+            if self.profiler is not None and self.thread != threading.get_ident():
+                self.annotation = None
+                return self.give_up("its training, in a thread, was cut off by the end of the process: choose earlier --steps")
             if self.profiler is not None and self.counts.get(self.leader, 0) > self.start:
                 self.annotation = None  # the last step is not complete
                 return self.finish("exit")
@@ -354,6 +360,17 @@ def _sharding(model):
 def _learning_rate(optimizer):
     rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
     return None if rate is None else float(rate)
+
+
+class _ThreadEnd:
+    """In a threading.local: ends the traced steps with their thread. kineto stops only in the thread that started it."""
+
+    def __init__(self, tracer):
+        self.tracer = tracer
+
+    def __del__(self):
+        if self.tracer.profiler is not None:
+            self.tracer.at_exit()
 
 
 class _Quiet:

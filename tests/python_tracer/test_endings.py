@@ -42,6 +42,25 @@ class Endings(unittest.TestCase):
         self.assertIn("ValueError: the job's own error", job.messages)
         self.assertEqual(job.one("SELECT MAX(step) FROM step"), 39, "the steps until then")
 
+    def test_a_thread_that_trains_ends_in_the_traced_steps(self):
+        training = """
+import threading, torch
+def train():
+    model = torch.nn.Linear(50, 50)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(40):
+        model(torch.randn(8, 50)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+thread = threading.Thread(target=train)
+thread.start()
+thread.join()
+print("trained")
+"""
+        job = self.both(sys.executable, "threads.py", files={"threads.py": training})
+        self.assertEqual(job.rows("SELECT kind, MAX(step) FROM step GROUP BY 1"), [("measured", 39), ("untraced", 28)],
+                         job.messages)
+
     @long_test
     def test_os_exit_in_the_traced_steps(self):
         job = self.both(PYTHON, TRAIN, "--end", "os_exit", "--end-at", "40")
