@@ -1,5 +1,6 @@
 #include "analysis/import/kineto/read_job_facts.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "analysis/import/trace/checked.hpp"
@@ -31,6 +32,14 @@ std::optional<bool> flag(const json& object, const char* key) {
 std::string text(const json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || !found->is_string() ? std::string() : found->get<std::string>().substr(0, most_text);
+}
+
+// Returns the number, or 0 if it is missing, not finite or not positive.
+double positive(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return 0.0;
+  const auto value = found->get<double>();
+  return std::isfinite(value) && value > 0.0 ? value : 0.0;
 }
 
 UntracedSteps untraced_steps(const json& object) {
@@ -65,6 +74,8 @@ std::optional<JobFacts> read_job_facts(const json& value) {
   facts.last_step = number(value, "last_step", most_steps);
   facts.find_unused_parameters = flag(value, "find_unused_parameters");
   facts.gradient_as_bucket_view = flag(value, "gradient_as_bucket_view");
+  facts.learning_rate = positive(value, "learning_rate");
+  facts.sharding = text(value, "sharding");
   facts.optimizer = text(value, "optimizer");
   facts.host = text(value, "host");
   facts.boot_id = text(value, "boot_id");

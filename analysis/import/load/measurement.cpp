@@ -70,6 +70,7 @@ void use_job_facts(const JobFacts& job, store::MeasurementRow& row, nlohmann::js
   if (job.find_unused_parameters) options["find_unused_parameters"] = *job.find_unused_parameters;
   if (job.gradient_as_bucket_view) options["gradient_as_bucket_view"] = *job.gradient_as_bucket_view;
   if (!job.optimizer.empty()) options["optimizer"] = job.optimizer;
+  if (job.learning_rate > 0.0) options["learning_rate"] = job.learning_rate;
   row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (!job.torch.empty()) versions["torch"] = job.torch;
   if (!job.python.empty()) versions["python"] = job.python;

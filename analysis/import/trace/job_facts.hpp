@@ -18,14 +18,16 @@ struct UntracedSteps {
 
 // Numbers are 0 and texts are empty if they are unknown.
 struct JobFacts {
-  std::int64_t batch = 0;         // first dimension of the first tensor that DDP's forward received
+  std::int64_t batch = 0;         // first dimension of the first tensor that the model's forward received
   std::int64_t accumulation = 0;  // forwards of DDP in one optimizer step
   std::int64_t parameter_count = 0, parameter_bytes = 0;  // of the parameters that are trained
   std::int64_t threads = 0, cores = 0;                    // intra-op threads; cores that the process may use
   std::int64_t bucket_cap_bytes = 0;
   std::int64_t last_step = 0;  // the last complete traced step; the job may have ended in the next one
   std::optional<bool> find_unused_parameters, gradient_as_bucket_view;
+  double learning_rate = 0.0;  // of the optimizer's first group of parameters, in the step before `untraced`
   std::string optimizer, host, boot_id, python, torch;
+  std::string sharding;  // what divides parameters or optimizer state between the ranks
   UntracedSteps untraced;
 };
 

@@ -125,6 +125,7 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
   };
   if (rank.sharding_marks > 0)
     return as(Parallelism::sharded, fmt::format("{} annotations of FullyShardedDataParallel", rank.sharding_marks));
+  if (rank.job && !rank.job->sharding.empty()) return as(Parallelism::sharded, rank.job->sharding);
   if (tally.in_first_forwards(CollectiveOp::reduce_scatter) >= evidence.once_a_step())
     return as(Parallelism::model, "reduce-scatters in forward, as in sequence parallel layers");
   if (gathers_and_scatters(evidence, gradient != collectives.end()))

@@ -28,7 +28,7 @@ struct Recognised {
 
 // Returns `data` unless there is evidence of another kind. The evidence is one of the following, at least once per
 // step:
-// - annotations of a wrapper;
+// - annotations of a wrapper, or a statement of ddpprof's Python module (job_facts.hpp);
 // - reduce-scatters in forward;
 // - all-gathers and reduce-scatters;
 // - all-gathers or broadcasts after backward with at least 0.4 of the gradients' bytes;

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 const std::string facts =
     R"("ddpprofJob": {"format": 1, "batch": 48, "accumulation": 1, "parameter_count": 1500, "parameter_bytes": 6000, )"
     R"("bucket_cap_bytes": 2097152, "find_unused_parameters": true, "gradient_as_bucket_view": false, )"
-    R"("optimizer": "AdamW", "threads": 3, "cores": 12, "host": "alpha", "boot_id": "b-1", "python": "3.11", )"
+    R"("optimizer": "AdamW", "learning_rate": 0.0125, "threads": 3, "cores": 12, "host": "alpha", "boot_id": "b-1", "python": "3.11", )"
     R"("torch": "2.11.0", "untraced": {"first": 10, "begin_ns": 990000000, "durations_ns": [800000, 900000, 700000]}})";
 
 class JobFacts : public testing::Test {
@@ -51,7 +51,8 @@ TEST_F(JobFacts, AreTheMeasurements) {
             Rows{"48 1500 6000 3 12 1 0.5"});
   EXPECT_EQ(rows("SELECT options FROM measurement"),
             Rows{R"({"bucket_cap_mb":2.0,"find_unused_parameters":true,"gradient_as_bucket_view":false,)"
-                 R"("optimizer":"AdamW"})"});
+                 R"("learning_rate":0.0125,"optimizer":"AdamW"})"});
+  EXPECT_EQ(rows("SELECT strategy FROM measurement"), Rows{"ddp"});
   EXPECT_THAT(rows("SELECT versions FROM measurement").front(), HasSubstr(R"("torch":"2.11.0")"));
   EXPECT_EQ(rows("SELECT DISTINCT host FROM shard"), Rows{"alpha"});
 }
@@ -99,6 +100,14 @@ TEST_F(JobFacts, ImpossibleValuesCountAsUnknown) {
   EXPECT_EQ(rows("SELECT batch_per_worker, threads_per_rank FROM measurement"), Rows{"32 1"}) << "32: of the shapes";
   EXPECT_EQ(rows("SELECT cores FROM measurement"), Rows{"2"}) << "as many as ranks";
   EXPECT_EQ(rows("SELECT COUNT(*) FROM step WHERE kind = 'untraced'"), Rows{"0"});
+}
+
+// ZeRO 1 and 2 also reduce gradients by all-reduces, so that their traces look like those of DDP.
+TEST_F(JobFacts, StatedShardingIsReportedAndNotPredicted) {
+  const std::string sharded = replaced(facts, R"("format": 1)", R"("format": 1, "sharding": "ZeRO stage 1")");
+  read(sharded, sharded);
+  EXPECT_EQ(rows("SELECT strategy FROM measurement"), Rows{"sharded"});
+  EXPECT_THAT(imported_.told.find("sharded_data_parallel")->second.message, HasSubstr("ZeRO stage 1"));
 }
 
 TEST_F(JobFacts, AnUnknownFormatIsReported) {
