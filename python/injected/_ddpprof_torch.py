@@ -333,7 +333,8 @@ class Tracer:
         try:
             if self.profiler is not None and self.thread != threading.get_ident():
                 self.annotation = None
-                return self.give_up("its training, in a thread, was cut off by the end of the process: choose earlier --steps")
+                return self.give_up("its training, in a thread, was cut off by the end of the process: choose earlier "
+                                    "--steps")
             if self.profiler is not None and self.counts.get(self.leader, 0) > self.start:
                 self.annotation = None  # the last step is not complete
                 return self.finish("exit")
