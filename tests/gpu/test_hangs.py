@@ -206,7 +206,8 @@ class WholeRun(ProcessTest):
         self.assertIn("Not complete: 1 of 2 parts", (self.out / "results.md").read_text())
 
     def started(self, command, environment):
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup ignores it
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process

@@ -70,7 +70,7 @@ class Pack(unittest.TestCase):
     def test_the_suite_finds_its_own_programs_and_says_its_commit(self):
         out = pathlib.Path(self.temporary.name) / "out"
         done = run(sys.executable, "-B", self.top / "tests/gpu/run-all", "--device", "cpu", "--small", "--only",
-                   "several_ranks,ranges", "--out", out, env=self.plain)
+                   "several_ranks,ranges,gpt", "--out", out, env=self.plain)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         results = json.loads((out / "results.json").read_text())
         self.assertEqual(results["commit"], (self.top / "commit").read_text().strip())
