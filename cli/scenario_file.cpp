@@ -12,6 +12,7 @@ scenario::ReadResult read_scenario(Context& context, const std::string& path, st
     throw Failure(ExitCode::usage, path + " has " + std::to_string(n) + (n == 1 ? " problem" : " problems"), "",
                   "docs/reference/scenario.md describes every key");
   }
+  scenario::resolve_paths(result.scenario, path, overrides);
   return result;
 }
 

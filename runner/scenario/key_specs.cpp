@@ -148,14 +148,15 @@ std::vector<KeySpec> make_specs() {
        .limits = {.least = 1, .most = widest},
        .model_kinds = recommenders,
        .doc = "Hidden width of the two perceptrons, before and after the interaction of the features."}));
-  add(bound<S, W, &Workload::model, &Model::file>(
-      {.key = "workload.model.file",
-       .type = text,
-       .unit = "",
-       .required = true,
-       .text_rule = "a file's path",
-       .model_kinds = scripts,
-       .doc = "The file that `torch.jit.script(model).save(...)` or `trace` wrote (docs/guide/your-model.md)."}));
+  add(bound<S, W, &Workload::model, &Model::file>({.key = "workload.model.file",
+                                                   .type = text,
+                                                   .unit = "",
+                                                   .required = true,
+                                                   .text_rule = "a file's path",
+                                                   .model_kinds = scripts,
+                                                   .doc = "The file that `torch.jit.script(model).save(...)` or "
+                                                          "`trace` wrote (docs/guide/your-model.md), relative to the "
+                                                          "folder of the scenario file."}));
   add(bound<S, W, &Workload::model, &Model::inputs>(
       {.key = "workload.model.inputs",
        .type = text_list,

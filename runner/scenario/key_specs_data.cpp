@@ -25,8 +25,7 @@ void add_data_specs(std::vector<KeySpec>& specs) {
        .type = text,
        .unit = "",
        .text_rule = "a folder's path",
-       .doc =
-           "Folder with the files of `mnist` or `tensors`, relative to the folder in which the command is started."}));
+       .doc = "Folder with the files of `mnist` or `tensors`, relative to the folder of the scenario file."}));
   add(bound<S, W, D, &Data::split>({.key = "workload.data.split",
                                     .type = choice,
                                     .unit = "",

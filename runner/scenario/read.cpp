@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
 #include <fstream>
 #include <set>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "runner/scenario/checks.hpp"
 #include "runner/scenario/suggest.hpp"
@@ -210,6 +213,24 @@ ReadResult read_file(const std::filesystem::path& path, std::span<const std::str
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.gcount() != static_cast<std::streamsize>(text.size())) return refuse("cannot be read to its end");
   return read_text(text, path.string(), overrides);
+}
+
+void resolve_paths(Scenario& scenario, const std::filesystem::path& file, std::span<const std::string> overrides) {
+  const auto overridden = [&](std::string_view key) {
+    return std::ranges::any_of(overrides, [&](const std::string& one) {
+      const std::string_view set = std::string_view(one).substr(0, one.find('='));
+      return key == set || (key.starts_with(set) && key[set.size()] == '.');
+    });
+  };
+  for (const auto& [key, path] :
+       {std::pair<std::string_view, std::string*>{"workload.data.path", &scenario.workload.data.path},
+        {"workload.model.file", &scenario.workload.model.file},
+        {"checkpoint.folder", &scenario.checkpoint.folder},
+        {"checkpoint.resume", &scenario.checkpoint.resume},
+        {"output.database", &scenario.output.database},
+        {"output.csv", &scenario.output.csv},
+        {"output.chrome", &scenario.output.chrome}})
+    if (!path->empty() && !overridden(key)) *path = (file.parent_path() / *path).string();
 }
 
 }  // namespace ddpprof::scenario

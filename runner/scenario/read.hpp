@@ -31,6 +31,10 @@ struct ReadResult {
 ReadResult read_text(const std::string& text, const std::string& file, std::span<const std::string> overrides = {});
 ReadResult read_file(const std::filesystem::path& path, std::span<const std::string> overrides = {});
 
+// Makes the relative paths of a scenario that was read from `file` relative to the file's folder. Paths that
+// `overrides` set stay relative to the current folder.
+void resolve_paths(Scenario&, const std::filesystem::path& file, std::span<const std::string> overrides = {});
+
 // Returns the scenario with every key. Reading the text gives an equal scenario.
 std::string to_yaml(const Scenario&);
 

@@ -101,12 +101,11 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
                                 .timeout_s = 1.5,
                                 .threads_per_rank = 2,
                                 .trace = false}));
-  EXPECT_EQ(s.predict,
-            (Predict{.workers = {16, 512},
-                     .gpus_per_node = 8,
-                     .inter_node = "8xndr",
-                     .confidence = 0.99,
-                     .sharing = Sharing::dedicated}));
+  EXPECT_EQ(s.predict, (Predict{.workers = {16, 512},
+                                .gpus_per_node = 8,
+                                .inter_node = "8xndr",
+                                .confidence = 0.99,
+                                .sharing = Sharing::dedicated}));
   EXPECT_EQ(s.learning_rate, (LearningRate{.base = 0.1,
                                            .base_workers = 8,
                                            .rule = learning_rate::Rule::square_root,
@@ -191,6 +190,23 @@ TEST(Overrides, ReplaceValuesOfTheFile) {
   EXPECT_EQ(s.measure.repeats, 2);
   EXPECT_THAT(s.workers, ElementsAre(1, 2));
   EXPECT_EQ(s.output.csv, "a=b");
+}
+
+// Regression: paths of a scenario depended on the folder in which the command was started.
+TEST(Paths, AreRelativeToTheScenariosFolder) {
+  const std::vector<std::string> overrides = {"output.csv=tables"};
+  Scenario s = sound(std::string(smallest) +
+                         "output: {database: run.db, csv: x, chrome: /tmp/trace.json}\n"
+                         "checkpoint: {resume: kept/ddp-2.pt}\n",
+                     overrides);
+  resolve_paths(s, "/jobs/one/scenario.yaml", overrides);
+  EXPECT_EQ(s.output.database, "/jobs/one/run.db");
+  EXPECT_EQ(s.checkpoint.resume, "/jobs/one/kept/ddp-2.pt");
+  EXPECT_EQ(s.output.chrome, "/tmp/trace.json") << "absolute";
+  EXPECT_EQ(s.output.csv, "tables") << "of the command line";
+  EXPECT_EQ(s.checkpoint.folder, "") << "not set";
+  resolve_paths(s, "scenario.yaml");
+  EXPECT_EQ(s.output.csv, "tables") << "in the current folder";
 }
 
 TEST(Overrides, AGroupReplacesAllBelowIt) {
