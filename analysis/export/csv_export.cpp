@@ -59,7 +59,7 @@ std::int64_t export_table(SQLite::Database& db, const store::Table& table, const
 
 std::int64_t export_csv(store::Database& database, const std::filesystem::path& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  const bool made = std::filesystem::create_directories(folder, error);
   if (error) throw ExportError(folder.string() + ": cannot be made: " + error.message() + "; give a folder");
   try {
     std::int64_t rows = 0;
@@ -67,6 +67,9 @@ std::int64_t export_csv(store::Database& database, const std::filesystem::path& 
     return rows;
   } catch (const SQLite::Exception& exception) {
     throw store::translate(exception, database.path());
+  } catch (const ExportError&) {
+    if (made) std::filesystem::remove(folder, error);  // unless it has complete tables
+    throw;
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runner/measure/sweep.hpp"
 
+#include <SQLiteCpp/Statement.h>
+
 #include <ctime>
 #include <ostream>
 #include <utility>
@@ -24,12 +26,28 @@ std::string utc_text() {
   return text;
 }
 
-std::string failure_text(const MeasurementFailure& failure, std::int64_t measured, const Plan& plan,
+// An interrupted command may leave an empty file. The database's creation replaces it.
+bool is_empty_file(const fs::path& file) {
+  std::error_code error;
+  return fs::is_regular_file(file, error) && fs::file_size(file, error) == 0;
+}
+
+// Returns true if the measurement has measured steps.
+bool has_steps(store::Database& database, std::int64_t measurement_id) {
+  SQLite::Statement query(database.sql(),
+                          "SELECT EXISTS (SELECT 1 FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE "
+                          "sh.measurement_id = ? AND st.kind = 'measured')");
+  query.bind(1, measurement_id);
+  return query.executeStep() && query.getColumn(0).getInt() != 0;
+}
+
+std::string failure_text(const MeasurementFailure& failure, std::int64_t measured, bool one_in_part, const Plan& plan,
                          const SweepOptions& options) {
   return failure.message + (failure.message.ends_with('\n') ? "" : "\n") + std::to_string(measured) + " of " +
-         std::to_string(plan.configurations.size()) + " configurations were measured and are kept: ddpprof report " +
-         options.database.string() + (options.resumable ? "; the same command with --resume measures the rest" : "") +
-         "\nThe ranks' logs are in " + side_folder(options.database).string();
+         std::to_string(plan.configurations.size()) + " configurations were measured" +
+         (one_in_part ? ", and 1 in part," : "") + " and are kept: ddpprof report " + options.database.string() +
+         (options.resumable ? "; the same command with --resume measures the rest" : "") + "\nThe ranks' logs are in " +
+         side_folder(options.database).string();
 }
 
 }  // namespace
@@ -55,7 +73,7 @@ std::optional<std::int64_t> record_scenario(store::Database& database, const sce
 }
 
 SweepTarget create_database(const SweepOptions& options) {
-  if (!options.overwrite && fs::exists(options.database)) {
+  if (!options.overwrite && fs::exists(options.database) && !is_empty_file(options.database)) {
     throw InvalidRequest(options.database.string() + " exists", "a new file",
                          std::string(options.resumable ? "give --resume to continue it, or " : "give ") +
                              "--overwrite to replace it, or another file with --out");
@@ -91,6 +109,7 @@ void sweep(store::Database& database, const scenario::Scenario& scenario, const 
   const InterruptionGuard guard;
   std::int64_t measured = 0;  // includes the measurements of earlier runs
   std::optional<MeasurementFailure> failure;
+  bool one_in_part = false;  // the failed configuration has measured steps
   {
     ProgressLine progress(out, options.progress, static_cast<std::int64_t>(plan.configurations.size()));
     for (const Configuration& configuration : plan.configurations) {
@@ -114,7 +133,9 @@ void sweep(store::Database& database, const scenario::Scenario& scenario, const 
       job.setup.tracer = options.installation.tracer;
       job.folder = side_folder(options.database) / configuration_name(configuration);
       job.worker = options.installation.worker;
-      failure = measure_configuration(database, job, progress, InterruptionGuard::interrupted).failure;
+      const MeasurementOutcome outcome = measure_configuration(database, job, progress, InterruptionGuard::interrupted);
+      failure = outcome.failure;
+      one_in_part = failure && has_steps(database, outcome.measurement_id);
       if (failure) break;
       ++measured;
     }
@@ -122,7 +143,7 @@ void sweep(store::Database& database, const scenario::Scenario& scenario, const 
   }
   if (!failure && InterruptionGuard::interrupted()) failure = {MeasurementFailure::Cause::run, "Interrupted."};
   database.finish_load();
-  if (failure) throw SweepFailed(*failure, failure_text(*failure, measured, plan, options));
+  if (failure) throw SweepFailed(*failure, failure_text(*failure, measured, one_in_part, plan, options));
 }
 
 }  // namespace ddpprof::measure

@@ -199,6 +199,7 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
     transaction.commit();
     return Database(path, std::move(sql));
   } catch (const SQLite::Exception& failure) {
+    fs::remove(path, error);  // empty: its only transaction failed
     throw translate(failure, path);
   }
 }

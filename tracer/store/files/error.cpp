@@ -3,10 +3,24 @@
 #include <SQLiteCpp/Exception.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <optional>
 
 #include "tracer/store/files/sealed_files.hpp"
 
 namespace ddpprof::store {
+namespace {
+
+// Returns the limit of a file's size (ulimit -f); empty if there is none.
+std::optional<std::uint64_t> limit_of_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+}  // namespace
 
 const char* to_string(ErrorKind kind) {
   switch (kind) {
@@ -55,6 +69,13 @@ DatabaseError translate(int result, const std::string& message, const std::files
               fmt::format("{}: not an SQLite database ({}); expected a file written by ddpprof", file, message)};
     case SQLITE_FULL:
       return {ErrorKind::io, path, fmt::format("{}: the disk is full ({}); free space and try again", file, message)};
+    case SQLITE_IOERR:
+      if (const std::optional<std::uint64_t> limit = limit_of_files(); limit && result == SQLITE_IOERR_WRITE)
+        return {ErrorKind::io, path,
+                fmt::format("{}: cannot be written: files may have {} bytes at most; raise the limit (ulimit -f), or "
+                            "write to another folder",
+                            file, *limit)};
+      return {ErrorKind::io, path, fmt::format("{}: SQLite failed: {} (code {})", file, message, result)};
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
