@@ -22,6 +22,8 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
   }
   models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves);
   models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
+  // The threads of an imported job are those that its program set. One N alone does not show that they follow the cores.
+  if (models.measured.imported && models.measured.ddp.size() == 1) models.ddp_compute.threads_follow_cores = false;
   models.dp_compute = fit_compute("dp", models.measured.dp, models.measured.batches["dp"]);
   const auto& dp = models.measured.dp;
   const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
