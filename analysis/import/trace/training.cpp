@@ -450,6 +450,11 @@ class TrainingBuilder {
     if (host_.cut > 0)
       note(Severity::info, "steps_cut", host_.cut, "steps that were running when recording began or stopped",
            "they are left out, because they were recorded only in part");
+    if (host_.cycle_unfinished)
+      note(Severity::warning, "cycle_unfinished", 1,
+           fmt::format("the training ended inside a cycle of the profiler's schedule: the trace has its {} first steps",
+                       host_.steps.size()),
+           "give the schedule repeat=1: without it, an unfinished cycle overwrites the file of a complete one");
     if (empty_steps_ > 0)
       note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
            "they are left out");

@@ -103,6 +103,16 @@ void leave_out_cut(const std::vector<Span>& kept, HostSteps& found) {
   }));
 }
 
+// After a complete cycle of its schedule, torch.profiler annotates no further step. If training ends inside a cycle,
+// the last annotation has no work. It is left out.
+void leave_out_empty_end(HostSteps& found) {
+  if (found.source != StepSource::annotations || found.steps.size() < 2) return;
+  const HostStep &last = found.steps.back(), &before = found.steps[found.steps.size() - 2];
+  found.cycle_unfinished =
+      last.passes.empty() && last.optimizers.empty() && !before.passes.empty() && !before.optimizers.empty();
+  if (found.cycle_unfinished) found.steps.pop_back();
+}
+
 HostStep* step_at(std::vector<HostStep>& steps, std::int64_t time_ns) {
   const auto after = std::upper_bound(steps.begin(), steps.end(), time_ns,
                                       [](std::int64_t t, const HostStep& step) { return t < step.time.start_ns; });
@@ -169,6 +179,7 @@ HostSteps find_steps(RankTrace& rank) {
     step->passes.push_back({{begin_ns, backward.start_ns}, backward});
     step->backward_is_whole = rank.gradient_copies;
   }
+  leave_out_empty_end(found);
   return found;
 }
 

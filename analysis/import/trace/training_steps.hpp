@@ -40,6 +40,7 @@ struct HostSteps {
   std::vector<HostStep> steps;     // in order, not overlapping
   std::int64_t left_out = 0;       // marks that overlap the mark before
   std::int64_t cut = 0;            // steps left out because recording began or stopped in them
+  bool cycle_unfinished = false;   // the training ended inside a cycle of the profiler's schedule
   std::int64_t micro_batches = 1;  // annotated steps of a step: above 1 if each micro-batch was annotated
 };
 
