@@ -51,7 +51,8 @@ void add_next_measurement(PredictResult& result, const Predictor& predictor, std
   const auto next = next_measurement(predictor, workers);
   if (!next) return;
   result.next[strategy] = *next;
-  result.notes.push_back(next_measurement_note(*next, strategy, workers, predictor.job().options().confidence));
+  result.notes.push_back(next_measurement_note(*next, strategy, workers, predictor.job().options().confidence,
+                                               predictor.job().models().measured.imported));
 }
 
 void add_next_batch(PredictResult& result, const Predictor& predictor, std::int64_t workers) {
@@ -63,7 +64,8 @@ void add_next_batch(PredictResult& result, const Predictor& predictor, std::int6
     const auto next = next_batch(predictor, workers, change);
     if (!next) return;
     result.next_batch[job.strategy()] = *next;
-    result.notes.push_back(next_batch_note(*next, job.strategy(), workers, job.options().confidence));
+    result.notes.push_back(
+        next_batch_note(*next, job.strategy(), workers, job.options().confidence, job.models().measured.imported));
   } catch (const std::invalid_argument&) {
     // The change cannot be applied at this N: add_change has added a note.
   }

@@ -154,26 +154,30 @@ Note host_bound_note(const std::string& strategy, std::int64_t workers, double s
 }
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
-                           double confidence) {
+                           double confidence, bool imported) {
   const std::string at = "N = " + std::to_string(next.workers);
-  return make_note("info", "measure_next",
-                   at_workers(strategy, workers) + ": a measurement of " +
-                       (next.bench_comm ? "all-reduces alone at " + at : strategy + " at " + at) +
-                       " would narrow the " + percent(confidence) + " interval most, from about ±" + percent(next.now) +
-                       " to ±" + percent(next.then),
-                   next.bench_comm ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
-                                   : "add " + std::to_string(next.workers) + " to the measured worker counts");
+  return make_note(
+      "info", "measure_next",
+      at_workers(strategy, workers) + ": a measurement of " +
+          (next.bench_comm ? "all-reduces alone at " + at : strategy + " at " + at) + " would narrow the " +
+          percent(confidence) + " interval most, from about ±" + percent(next.now) + " to ±" + percent(next.then),
+      next.bench_comm && imported ? "give an nccl-tests log of these links (import it, or predict --all-reduce)"
+      : next.bench_comm           ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
+      : imported                  ? "run the job with " + std::to_string(next.workers) +
+                       " ranks, and add its traces with import --append or record --append"
+                 : "add " + std::to_string(next.workers) + " to the measured worker counts");
 }
 
-Note next_batch_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
-                     double confidence) {
+Note next_batch_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers, double confidence,
+                     bool imported) {
   const std::string batch = std::to_string(next.batch_per_worker), at = std::to_string(next.workers);
   return make_note("info", "measure_next",
                    at_workers(strategy, workers) + " with a micro-batch of " + batch +
                        " samples per worker: a measurement of " + strategy + " at N = " + at +
                        " with this batch would narrow the " + percent(confidence) + " interval from about ±" +
                        percent(next.now) + " to ±" + percent(next.then),
-                   "workload.batch_per_worker: " + batch + ", workers: [" + at + "]");
+                   imported ? "run the job with this batch, and add its traces with import --append or record --append"
+                            : "workload.batch_per_worker: " + batch + ", workers: [" + at + "]");
 }
 
 Note batch_assumed_note(const std::string& strategy, const std::string& assumption) {

@@ -24,6 +24,13 @@ std::string name_of_file(const std::filesystem::path& file) {
   return name.empty() ? "imported" : name;
 }
 
+// Returns true for a file's name that has a rank and no model: "rank0", "rank_3".
+bool names_only_a_rank(std::string_view name) {
+  if (!name.starts_with("rank")) return false;
+  name.remove_prefix(4);
+  return name.find_first_not_of("0123456789_-.") == std::string_view::npos;
+}
+
 // The bytes of a model's gradients (0: unknown) and its name.
 using KnownModels = std::vector<std::pair<std::int64_t, std::string>>;
 
@@ -77,10 +84,11 @@ SharedFacts::SharedFacts(store::Database& database, const ImportOptions& options
   for (const JobOutline& job : jobs)
     if (job.first->job && job.first->job->cores > 0 && !used_device(*job.first)) cores.insert(job.first->job->cores);
   if (cores.size() == 1) other_cores_ = *cores.begin();
-  const std::string usual = !models.empty() ? models.front().second
-                            : jobs.size() > 1 && !options.model_of_several.empty()
-                                ? options.model_of_several
-                                : name_of_file(jobs.front().first->file);
+  const std::string of_file = name_of_file(jobs.front().first->file);
+  const bool unnamed = jobs.size() > 1 || names_only_a_rank(of_file);
+  const std::string usual = !models.empty()                                ? models.front().second
+                            : unnamed && !options.model_of_several.empty() ? options.model_of_several
+                                                                           : of_file;
   for (const JobOutline& job : jobs) {
     const ReadRank& first = *job.first;
     names_.push_back(options.model.empty() ? name_of_model(gradients_of(first), models, usual) : options.model);

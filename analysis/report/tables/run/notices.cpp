@@ -78,6 +78,13 @@ void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
   }
 }
 
+// Advice that names keys of a scenario does not apply to imports and recordings.
+std::string advice_for(const metrics::Configuration& c, const std::string& advice) {
+  if (c.kind != "import" || advice.find("measure.") == std::string::npos) return advice;
+  return "Record more steps, or later ones (active and wait of torch.profiler's schedule; ddpprof record --steps), or "
+         "add a second run (ddpprof import --append).";
+}
+
 // Returns a notice with all causes of a wide median interval and what to do.
 Notice noisy_median(const metrics::Configuration& c, const metrics::Conditions& conditions, double width,
                     const std::string& where) {
@@ -90,20 +97,22 @@ Notice noisy_median(const metrics::Configuration& c, const metrics::Conditions& 
     if (notice.advice.find(cause.advice) == std::string::npos)
       notice.advice += (notice.advice.empty() ? "" : " ") + cause.advice;
   }
+  notice.advice = advice_for(c, notice.advice);
   return notice;
 }
 
 // Adds disturbances of the measurements and instabilities of the steps.
 void add_conditions(const Source& source, const metrics::Conditions& conditions, std::vector<Notice>& all) {
-  const auto add = [&](const metrics::Disturbance& d, const std::string& where) {
-    all.push_back({"warning", where, d.code, d.message, d.advice, d.count, {}});
+  const auto add = [&](const metrics::Configuration& c, const metrics::Disturbance& d, const std::string& where) {
+    all.push_back({"warning", where, d.code, d.message, advice_for(c, d.advice), d.count, {}});
   };
   for (const metrics::Configuration& c : source.configurations) {
     const std::string where = about(c.kind, c.strategy, c.world_size);
-    for (const metrics::Disturbance& d : disturbances(c, conditions)) add(d, where);
-    for (const metrics::Disturbance& d : unsteadiness(c)) add(d, where);
+    for (const metrics::Disturbance& d : disturbances(c, conditions)) add(c, d, where);
+    for (const metrics::Disturbance& d : unsteadiness(c)) add(c, d, where);
   }
-  if (const auto apart = frequencies_apart(source.configurations, conditions)) add(*apart, "the file");
+  if (const auto apart = frequencies_apart(source.configurations, conditions))
+    add(source.configurations.front(), *apart, "the file");
 }
 
 void add_derived(const Source& source, std::vector<Notice>& all) {
