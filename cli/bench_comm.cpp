@@ -18,6 +18,9 @@ class BenchComm : public Subcommand {
  public:
   std::string_view name() const override { return "bench-comm"; }
   std::string_view summary() const override { return "Time all-reduces of 1 KiB to 256 MiB over worker counts"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof bench-comm --workers 2,4", "ddpprof bench-comm --workers 2 --device cpu --out links.db"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("--workers", workers_, "Worker counts, e.g. 2,4 (default 2,4)");
@@ -64,7 +67,7 @@ class BenchComm : public Subcommand {
     measure::SweepTarget target = measure::create_database(options);
     store::Database& database = target.database;
     measure::sweep(database, scenario, plan, options, context.messages);
-    render(report::build_report(database, "comm"), format, context.out, context.width);
+    render(report::build_report(database, "comm"), format, context.out, style_of(context));
     if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
     return ExitCode::done;
   }

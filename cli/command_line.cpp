@@ -19,6 +19,14 @@ constexpr const char* exit_codes =
     "Exit codes: 0 done, 2 the command line or the scenario is wrong, 3 something is missing on this machine,\n"
     "            4 the run failed, 5 the data cannot support the answer.";
 
+// Returns true for launchers and interpreters of trainings, and for scripts.
+bool is_program(const std::string& word) {
+  const std::string name = word.substr(word.rfind('/') + 1);
+  for (const char* known : {"torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun"})
+    if (name == known) return true;
+  return name.starts_with("python") || name.ends_with(".py") || name.ends_with(".sh");
+}
+
 std::string prefix(const CLI::App* app) { return app == nullptr ? "ddpprof: " : "ddpprof " + app->get_name() + ": "; }
 
 std::string help_hint(const CLI::App* app) {
@@ -66,6 +74,36 @@ Failure unknown_subcommand(const std::string& word, const std::vector<std::uniqu
                  with_guess(nearest(word, names), nullptr));
 }
 
+// For a subcommand that takes a command after "--", without "--" among the arguments: returns the arguments from the
+// first program on with "--" before it: "--out x.db -- torchrun --nproc-per-node 2 train.py". Empty if no argument is a
+// program.
+std::string command_without_dashes(const std::vector<std::string>& arguments,
+                                   const std::vector<std::unique_ptr<Subcommand>>& all) {
+  const auto subcommand = std::ranges::find_if(all, [&](const auto& one) { return one->name() == arguments.front(); });
+  if (subcommand == all.end() || (*subcommand)->verbatim() == nullptr ||
+      std::ranges::find(arguments, "--") != arguments.end())
+    return "";
+  const auto program = std::find_if(arguments.begin() + 1, arguments.end(), is_program);
+  if (program == arguments.end()) return "";
+  std::string text;
+  for (auto word = arguments.begin() + 1; word != arguments.end(); ++word)
+    text += std::string(text.empty() ? "" : " ") + (word == program ? "-- " : "") + *word;
+  return text;
+}
+
+std::string footer_of(const Subcommand& subcommand) {
+  std::string text = std::string(exit_codes) + "\n\nExamples:";
+  for (const std::string_view example : subcommand.examples()) text += "\n  " + std::string(example);
+  return text;
+}
+
+// Returns the arguments of "help", "help COMMAND" as "--help" asks for it; other arguments as they are.
+std::vector<std::string> with_help_word(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  if (arguments.size() == 1) return {"--help"};
+  return {arguments[1], "--help"};
+}
+
 int report_failure(Context& context, const CLI::App* app, const std::string& text, ExitCode code) {
   context.out.flush();
   context.messages << prefix(app) << text << '\n';
@@ -74,20 +112,24 @@ int report_failure(Context& context, const CLI::App* app, const std::string& tex
 
 }  // namespace
 
-int run_command_line(const std::vector<std::string>& arguments, Context& context) {
+int run_command_line(const std::vector<std::string>& given, Context& context) {
+  const std::vector<std::string> arguments = with_help_word(given);
   const std::vector<std::unique_ptr<Subcommand>> subcommands = all_subcommands();
   CLI::App root("Measures distributed training on the available workers and predicts N workers.", "ddpprof");
   root.set_help_flag("-h,--help", "Print this help and exit");
   root.set_version_flag("--version", "ddpprof " DDPPROF_VERSION, "Print the version and exit");
-  root.footer("ddpprof SUBCOMMAND --help shows the options of a subcommand.\n" + std::string(exit_codes));
+  root.footer("ddpprof help SUBCOMMAND shows the options and two examples of a subcommand.\n" +
+              std::string(exit_codes));
   root.get_formatter()->column_width(38);
   std::vector<CLI::App*> apps;
   for (const auto& subcommand : subcommands) {
     CLI::App* app = root.add_subcommand(std::string(subcommand->name()), std::string(subcommand->summary()));
     app->set_help_flag("-h,--help", "Print this help and exit");
     app->add_flag("-q,--quiet", context.quiet, "Print neither progress nor notes; errors are always printed");
-    app->footer(exit_codes);
+    app->footer(footer_of(*subcommand));
     subcommand->declare(*app);
+    for (const char* name : {"--format", "--full", "--plot", "--progress", "--quiet"})
+      if (CLI::Option* option = app->get_option_no_throw(name)) option->group("Output");
     apps.push_back(app);
   }
 
@@ -123,7 +165,12 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
         context.out.flush();
         return static_cast<int>(ExitCode::done);
       }
-      if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) throw unknown_argument(root, chosen);
+      if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        if (const std::string command = command_without_dashes(arguments, subcommands); !command.empty())
+          throw Failure(ExitCode::usage, "options of your own command need -- before the command", "",
+                        "ddpprof " + arguments.front() + " " + command);
+        throw unknown_argument(root, chosen);
+      }
       throw Failure(ExitCode::usage, error.what(), "", help_hint(chosen));
     }
 

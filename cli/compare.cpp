@@ -23,6 +23,9 @@ class CompareSubcommand final : public Subcommand {
   std::string_view summary() const override {
     return "Compare two trace databases, or two N or batches of one, differences first";
   }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof compare before.db after.db", "ddpprof compare job.db --workers 1,4"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("A.db", a_, "The trace database to compare with")->required();
@@ -43,15 +46,19 @@ class CompareSubcommand final : public Subcommand {
     store::Database a = store::Database::open_read(a_);
     if (b_.empty()) {
       const auto [first, second] = workers_.empty() ? two(batches_, "--batches") : two(workers_, "--workers");
-      render(report::compare_within(a, first, second), format, context.out, context.width);
-      return ExitCode::done;
+      return show(report::compare_within(a, first, second), format, context);
     }
     store::Database b = store::Database::open_read(b_);
-    render(scenario_queries::compare(a, b), format, context.out, context.width);
-    return ExitCode::done;
+    return show(scenario_queries::compare(a, b), format, context);
   }
 
  private:
+  // Returns ExitCode::data if no configuration was compared. The report has the reason.
+  static ExitCode show(const report::Report& compared, report::Format format, Context& context) {
+    render(compared, format, context.out, style_of(context));
+    return compared.tables.front().empty.empty() ? ExitCode::done : ExitCode::data;
+  }
+
   // Returns the selections of "first,second" in this order. Throws Failure unless these are two different numbers.
   std::pair<report::Selection, report::Selection> two(const std::string& text, const std::string& option) const {
     std::vector<std::int64_t> numbers;

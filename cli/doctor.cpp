@@ -82,6 +82,7 @@ class Doctor final : public Subcommand {
   std::string_view summary() const override {
     return "Show what this machine can run and measure, and how to make the rest possible";
   }
+  std::vector<std::string_view> examples() const override { return {"ddpprof doctor", "ddpprof doctor --format json"}; }
 
   void declare(CLI::App& app) override {
     app.add_option("--format", format_, format_help);
@@ -94,7 +95,7 @@ class Doctor final : public Subcommand {
     const doctor::Facts facts = doctor::look(options_);
     const Layout layout{.together = format == report::Format::table};
     report::Report made{"doctor", "Doctor", {ability_table(facts, layout), check_table(facts, brief_, layout)}};
-    render(made, format, context.out, context.width);
+    render(made, format, context.out, style_of(context));
     return doctor::can_measure(facts) ? ExitCode::done : ExitCode::machine;
   }
 

@@ -24,6 +24,9 @@ class ExportSubcommand final : public Subcommand {
   std::string_view summary() const override {
     return "Write a trace database as Chrome/Perfetto JSON, CSV, or as Nsight Systems exports";
   }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof export job.db --format chrome --out job.json", "ddpprof export job.db --format csv --out tables/"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();

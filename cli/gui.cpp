@@ -34,6 +34,9 @@ class GuiSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "gui"; }
   std::string_view summary() const override { return "Open the desktop program"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof gui job.db", "ddpprof gui job.db --page Timeline"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("FILE.db", file_, "Trace database to open, as written by ddpprof run");

@@ -56,6 +56,9 @@ class Import : public Subcommand {
   std::string_view summary() const override {
     return "Make a database from other programs' traces, tables and logs, or from folders of ddpprof worker";
   }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof import rank*.json.gz --out job.db", "ddpprof import n1/ n2/ n4/ --out job.db"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("inputs", folders_,
@@ -67,6 +70,7 @@ class Import : public Subcommand {
     app.add_option("--append", append_, "Database to which the measurements are added, instead of --out")
         ->excludes(out);
     app.add_option("--format", format_, format_help);
+    app.add_flag("--full", full_, full_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--partial", partial_,
                  "Import runs with missing ranks, marked as partial (folders of ddpprof worker)");
@@ -88,6 +92,7 @@ class Import : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
+    context.full = full_;
     if (out_.empty() && append_.empty())
       throw Failure(ExitCode::usage, "no database is named", "--out for a new one, or --append for one that exists");
     if (!append_.empty() && overwrite_)
@@ -123,7 +128,7 @@ class Import : public Subcommand {
     }
     database.finish_load();
     if (std::ranges::all_of(runs, &ranks::RankRun::bench_comm)) {  // no training: the report shows the sweep
-      render(report::build_report(database, "comm"), format, context.out, context.width);
+      render(report::build_report(database, "comm"), format, context.out, style_of(context));
       if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
       return ExitCode::done;
     }
@@ -231,7 +236,7 @@ class Import : public Subcommand {
   std::vector<std::string> folders_;
   std::string out_, append_, format_ = "table", model_;
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_, log_ranks_;
-  bool overwrite_ = false, partial_ = false, no_raw_ = false;
+  bool full_ = false, overwrite_ = false, partial_ = false, no_raw_ = false;
 };
 
 }  // namespace

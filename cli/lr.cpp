@@ -25,11 +25,16 @@ class LearningRateSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "lr"; }
   std::string_view summary() const override { return "Learning rate and warm-up for each worker count"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof lr mnist.db --workers 8,64", "ddpprof lr job.db --workers 64 --base 0.001"};
+  }
 
   void declare(CLI::App& app) override {
-    app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
+    app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run, record or import")->required();
     app.add_option("--workers", workers_, "Worker counts, e.g. 8,64")->type_name("N,…")->required();
-    app.add_option("--base", base_, "Learning rate tuned at the base workers (default: the scenario's)")
+    app.add_option(
+           "--base", base_,
+           "Learning rate tuned at the base workers (default: the scenario's; recordings and imports have none)")
         ->type_name("LR");
     app.add_option("--base-workers", base_workers_, "Workers at which that rate was tuned (default: the scenario's)")
         ->type_name("N")
@@ -45,6 +50,11 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--accumulation", accumulation_, "Micro-batches of one optimizer step (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+    app.add_option("--samples", samples_,
+                   "Samples of an epoch; for a recording or an import, steps and times need it and --epochs (default: "
+                   "the scenario's)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
     app.add_option("--epochs", epochs_, "Epochs of the training (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, most));
@@ -124,29 +134,46 @@ class LearningRateSubcommand final : public Subcommand {
     store::Database database = store::Database::open_read(file_);
     try {
       const auto scenario = scenario_queries::stored_scenario(database);
-      if (!scenario) {
-        throw Failure(ExitCode::data, file_ + " has no scenario, so batch, samples and base learning rate are unknown",
-                      "", "measure one with ddpprof run SCENARIO.yaml");
-      }
       const std::vector<metrics::MeasuredNoise> measured = metrics::measured_noise(database);
-      scenario_queries::RateQuestion question = scenario_queries::stored_question(*scenario, database, measured);
+      scenario_queries::RateQuestion question = scenario
+                                                    ? scenario_queries::stored_question(*scenario, database, measured)
+                                                    : scenario_queries::recorded_question(database);
       fit::LearningRateOptions& options = question.options;
       options.workers.assign(workers.begin(), workers.end());
       // The rate was tuned with the scenario's batch, also if the question has another batch.
-      if ((batch_ || accumulation_) && !base_workers_) options.tuned_batch = options.base_batch();
+      if ((batch_ || accumulation_) && !base_workers_ && question.batch > 0) options.tuned_batch = options.base_batch();
       if (batch_) question.batch = *batch_;
       if (accumulation_) question.accumulation = *accumulation_;
+      if (question.batch < 1)
+        throw Failure(ExitCode::usage, "the batch is not recorded in " + file_, "--batch-per-worker");
       options.samples_per_worker = question.batch * question.accumulation;
-      if (base_) options.base_lr = *base_;
+      if (base_) {
+        options.base_lr = *base_;
+        question.base_known = true;
+      }
       if (base_workers_) {
         options.base_workers = *base_workers_;
         options.tuned_batch.reset();
       }
       if (base_batch_) options.tuned_batch = base_batch_;
       options.base_batch();  // throws if it is too large
+      if (samples_) options.samples = *samples_;
       if (epochs_) options.epochs = *epochs_;
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
-      if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";
+      if (!optimizer_.empty()) {
+        question.adaptive = optimizer_ == "adaptive";
+        question.optimizer = optimizer_;
+      }
+      if (scenario) {
+        options.adaptive_optimizer = question.adaptive.value_or(false);
+      } else {
+        use_recorded(question);
+        if (!question.base_known || !question.adaptive) {
+          render({"lr", "Learning rate", {report::rate_choice_table(question.choice())}}, format, context.out,
+                 style_of(context));
+          return ExitCode::done;
+        }
+      }
       if (noise_scale)
         question.set_noise_scale(*noise_scale);
       else
@@ -160,10 +187,12 @@ class LearningRateSubcommand final : public Subcommand {
         question.samples_to_target.push_back({one.batch, one.samples * static_cast<double>(options.samples)});
       question.price_per_gpu_hour = price_;
       report::Report report{"lr", "Learning rate", report::rate_tables(question.options)};
-      for (report::Table& table : scenario_queries::plan_tables(question, *scenario, database))
+      for (report::Table& table : scenario_queries::plan_tables(question, scenario ? &*scenario : nullptr, database))
         report.tables.push_back(std::move(table));
+      if (report::rule_of(question.choice()) != options.rule)
+        report.tables.push_back(report::rate_choice_table(question.choice()));
       if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));
-      render(report, format, context.out, context.width);
+      render(report, format, context.out, style_of(context));
     } catch (const SQLite::Exception& error) {
       throw store::translate(error, file_);
     } catch (const fit::NotSupported& error) {
@@ -176,6 +205,33 @@ class LearningRateSubcommand final : public Subcommand {
 
  private:
   static constexpr std::int64_t most = 100'000'000;
+  static constexpr double default_warmup_epochs = 5.0;
+
+  // Completes the question of a file without a scenario. Throws Failure if an option needs what the file does not have.
+  void use_recorded(scenario_queries::RateQuestion& question) const {
+    fit::LearningRateOptions& options = question.options;
+    options.steps_known = samples_ && epochs_;
+    if (options.steps_known && !warmup_epochs_) options.warmup_epochs = default_warmup_epochs;
+    if (!options.steps_known)
+      for (const auto& [given, option] : {std::pair{samples_.has_value(), "--samples"},
+                                          {epochs_.has_value(), "--epochs"},
+                                          {warmup_epochs_.has_value(), "--warmup-epochs"},
+                                          {target_steps_.has_value(), "--target-steps"},
+                                          {!samples_to_target_.empty(), "--samples-to-target"},
+                                          {!epochs_to_target_.empty(), "--epochs-to-target"},
+                                          {!rules_.empty(), "--rule"},
+                                          {!decay_.empty(), "--decay"},
+                                          {price_ > 0.0, "--price"}})
+        if (given)
+          throw Failure(ExitCode::usage,
+                        std::string(option) + " needs the steps of the training, which are not recorded",
+                        "--samples with the samples of an epoch, and --epochs");
+    for (const auto& [given, option] : {std::pair{!question.base_known, "--base"}, {!question.adaptive, "--optimizer"}})
+      if (given && options.steps_known)
+        throw Failure(ExitCode::usage, std::string(option) + " is missing", "a recording does not contain it");
+    options.adaptive_optimizer = question.adaptive.value_or(false);
+    options.rule = report::rule_of(question.choice());
+  }
 
   // The rules of --rule; without it all rules.
   std::vector<learning_rate::Rule> asked_rules() const {
@@ -266,7 +322,7 @@ class LearningRateSubcommand final : public Subcommand {
   std::vector<double> decay_epochs_, noise_scale_;
   std::optional<double> base_, warmup_epochs_, target_loss_, decay_factor_, decay_power_;
   double price_ = 0.0;
-  std::optional<std::int64_t> target_steps_, base_workers_, base_batch_, batch_, accumulation_, epochs_;
+  std::optional<std::int64_t> target_steps_, base_workers_, base_batch_, batch_, accumulation_, samples_, epochs_;
 };
 
 }  // namespace

@@ -14,6 +14,10 @@ namespace ddpprof::cli {
 inline constexpr const char* format_help =
     "table, csv, json, markdown or html (docs/reference/report/formats.md describes them)";
 
+inline report::TextStyle style_of(const Context& context) { return {context.width, context.ascii}; }
+
+inline constexpr const char* full_help = "Print all tables of the report, with their notes; otherwise one screen";
+
 // Throws Failure (usage) on any other word.
 report::Format checked_format(const std::string& word);
 

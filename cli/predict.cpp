@@ -6,6 +6,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cmath>
+#include <memory>
+#include <set>
+#include <utility>
 
 #include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/nccl_tests/all_reduce_log.hpp"
@@ -16,6 +19,7 @@
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/tables/collectives/collectives.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "cli/option_values.hpp"
 #include "cli/predict_table.hpp"
@@ -27,6 +31,8 @@
 
 namespace ddpprof::cli {
 namespace {
+
+const std::vector<long long> powers_of_two = {1, 2, 4, 8, 16, 32, 64};
 
 void add_warnings(const fit::AllReduceLog& log, std::vector<fit::Note>& notes) {
   const auto add = [&notes](const std::vector<fit::NcclTestsWarning>& warnings) {
@@ -41,6 +47,9 @@ class PredictSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "predict"; }
   std::string_view summary() const override { return "Predict N workers from measurements"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof predict job.db", "ddpprof predict job.db --workers 64 --what-if accumulation=4"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("FILE", file_,
@@ -49,7 +58,11 @@ class PredictSubcommand final : public Subcommand {
                    "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
                    "[,sync_time_s]")
         ->required();
-    app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
+    app.add_option(
+           "--workers", workers_,
+           "Worker counts to predict, e.g. 8,64 (default: those of the file's predictions, otherwise the powers\n"
+           "of two to 64; usual changes are then ranked, too)")
+        ->type_name("N,…");
     app.add_option("--gpus-per-node", gpus_per_node_,
                    "Ranks per host; 0: CPU ranks on one host, GPUs as many as measured, at least 8\n"
                    "(default: the scenario's)")
@@ -94,7 +107,7 @@ class PredictSubcommand final : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    const std::vector<long long> workers = parse_worker_list(workers_, "--workers");
+    const std::vector<long long> workers = workers_.empty() ? powers_of_two : parse_worker_list(workers_, "--workers");
     if (gpus_per_node_ && *gpus_per_node_ < 0) {
       throw Failure(ExitCode::usage, "--gpus-per-node: " + std::to_string(*gpus_per_node_) + " is below 0",
                     "ranks per host, or 0 for one host");
@@ -105,17 +118,17 @@ class PredictSubcommand final : public Subcommand {
     if (!sharing_.empty()) check_word("--sharing", sharing_, {"machine", "dedicated"});
     const fit::WhatIf what_if = read_what_if();
     if (fit::looks_like_csv(file_)) {
-      render(from_table(read_table(), workers), format, context.out, context.width);
+      render(from_table(read_table(), workers), format, context.out, style_of(context));
       return ExitCode::done;
     }
     store::Database database = store::Database::open_read(file_);
     try {
       if (const std::vector<fit::StepRow> steps = fit::stored_steps(database); !steps.empty()) {
-        render(from_table(steps, workers), format, context.out, context.width);
+        render(from_table(steps, workers), format, context.out, style_of(context));
         return ExitCode::done;
       }
       if (const std::vector<fit::CollectiveRun> sweeps = fit::stored_collectives(database); !sweeps.empty()) {
-        render(from_sweeps(sweeps, workers), format, context.out, context.width);
+        render(from_sweeps(sweeps, workers), format, context.out, style_of(context));
         return ExitCode::done;
       }
       if (batch_)
@@ -127,7 +140,14 @@ class PredictSubcommand final : public Subcommand {
                       "for a trace --what-if accumulation=" + std::to_string(*accumulation_));
       const auto scenario = scenario_queries::stored_scenario(database);
       fit::PredictOptions options = scenario ? scenario_queries::predict_options(*scenario) : fit::PredictOptions{};
-      options.workers.assign(workers.begin(), workers.end());
+      const report::WorkersByStrategy stored = report::predicted_workers(database);
+      if (workers_.empty() && !stored.empty()) {
+        std::set<std::int64_t> all;
+        for (const auto& [strategy, counts] : stored) all.insert(counts.begin(), counts.end());
+        options.workers.assign(all.begin(), all.end());
+      } else {
+        options.workers.assign(workers.begin(), workers.end());
+      }
       if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
       if (!inter_node_.empty()) options.inter_node = collective::parse_node_links(inter_node_);
       if (confidence_) options.confidence = *confidence_;
@@ -137,16 +157,23 @@ class PredictSubcommand final : public Subcommand {
       const std::vector<fit::AllReduceLog> logs = read_logs();
       for (const fit::AllReduceLog& log : logs)
         for (const fit::AllReduceRun& run : log.runs) options.all_reduce.push_back(fit::curve_of(run));
-      fit::PredictResult result = fit::predict_all(database, options);
+      const auto models = std::make_shared<const fit::Models>(fit::fit_models(database, options.all_reduce));
+      fit::PredictResult result = fit::predict_all(models, options);
       for (const fit::AllReduceLog& log : logs) add_warnings(log, result.notes);
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       report.tables.push_back(report::why_table(result.why, what_if));
+      if (workers_.empty()) {
+        report::WorkersByStrategy asked;
+        for (const fit::Prediction& row : result.predictions) asked[row.strategy].insert(row.world_size);
+        for (report::Table& table : report::outlook_tables(models, asked, options))
+          if (!table.rows.empty()) report.tables.push_back(std::move(table));
+      }
       report.tables.push_back(report::knee_table(result.knees, what_if));
       report.tables.push_back(report::notes_table(result.notes));
-      render(report, format, context.out, context.width);
+      render(report, format, context.out, style_of(context));
     } catch (const SQLite::Exception& error) {
       throw store::translate(error, file_);
     } catch (const fit::NotSupported& error) {

@@ -152,6 +152,10 @@ class Record : public Subcommand {
  public:
   std::string_view name() const override { return "record"; }
   std::string_view summary() const override { return "Run your own job, unmodified, and record its processes"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof record --out job.db -- torchrun --nproc-per-node 2 train.py",
+            "ddpprof record --append job.db -- torchrun --nproc-per-node 4 train.py"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("command", command_,
@@ -162,6 +166,7 @@ class Record : public Subcommand {
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_option("--tracer", tracer_, tracer_help)->capture_default_str();
     app.add_option("--format", format_, format_help)->capture_default_str();
+    app.add_flag("--full", full_, full_help);
     app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")
         ->check(CLI::PositiveNumber);
     app.add_option("--param-bytes", parameter_bytes_,
@@ -325,7 +330,7 @@ class Record : public Subcommand {
     request.model = model_.empty() && append_.empty() ? fs::path(out_).stem().string() : model_;
     request.format = format;
     // Standard output belongs to the job, so the report goes to standard error.
-    Context beside{.out = context.messages, .messages = context.messages, .quiet = context.quiet};
+    Context beside{.out = context.messages, .messages = context.messages, .quiet = context.quiet, .full = full_};
     beside.program = context.program;
     import_trace_files(request, beside);
     return true;
@@ -347,7 +352,8 @@ class Record : public Subcommand {
     for (const fs::path& file : traces.files) torch.push_back(file.string());
     if (tracer_ == "auto" && !torch.empty() && traces.native > 0 && !native.empty()) {
       context.messages << fmt::format(
-          "ddpprof record: {} process{} used CUDA or NVTX: the native tracer's recording is used, and the {} trace{} of "
+          "ddpprof record: {} process{} used CUDA or NVTX: the native tracer's recording is used, and the {} trace{} "
+          "of "
           "torch.profiler {} not; --tracer torch uses {}\n",
           traces.native, traces.native == 1 ? "" : "es", torch.size(), torch.size() == 1 ? "" : "s",
           torch.size() == 1 ? "is" : "are", torch.size() == 1 ? "it" : "them");
@@ -370,7 +376,7 @@ class Record : public Subcommand {
   measure::RecordingOptions given_;
   std::string out_, append_, format_ = "table", model_, tracer_ = "auto";
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
-  bool overwrite_ = false, no_raw_ = false, keep_shards_ = false;
+  bool full_ = false, overwrite_ = false, no_raw_ = false, keep_shards_ = false;
 };
 
 }  // namespace

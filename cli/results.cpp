@@ -4,12 +4,19 @@
 
 #include "analysis/export/export.hpp"
 #include "analysis/report/report.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/report.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
+
+void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context) {
+  const bool screen = format == report::Format::table && !context.full;
+  render(scenario_queries::build_report(database, screen ? report::answer_report : full_report), format, context.out,
+         style_of(context));
+}
 
 ExitCode write_results(store::Database& database, const scenario::Scenario& scenario, report::Format format,
                        const std::string& subcommand, Context& context) {
@@ -21,7 +28,7 @@ ExitCode write_results(store::Database& database, const scenario::Scenario& scen
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
     code = ExitCode::data;
   }
-  render(scenario_queries::build_report(database, "summary"), format, context.out, context.width);
+  show_report(database, format, "summary", context);
   try {
     if (!scenario.output.csv.empty()) export_::export_csv(database, scenario.output.csv);
     if (!scenario.output.chrome.empty()) export_::export_chrome(database, scenario.output.chrome);

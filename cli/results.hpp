@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
@@ -9,6 +10,10 @@
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
+
+// Prints the report that ends a command: the answer on one screen, or the report `full_report` with --full and in
+// formats for programs.
+void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context);
 
 // Fits and predicts, prints the report to standard output, and writes the exports that the scenario asks for. Returns
 // `data` if the measurements cannot support a prediction; the report is printed anyway. Throws Failure if an export

@@ -61,6 +61,10 @@ class Run : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override { return "Measure a scenario or your own command, fit, predict, report"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof run scenarios/mnist-mlp.yaml --out mnist.db",
+            "ddpprof run --workers 1,2 -- torchrun --nproc-per-node {workers} train.py"};
+  }
 
   // CLI11 stores the first word after "--" as the scenario; run() then ignores it.
   std::vector<std::string>* verbatim() override { return &command_; }
@@ -74,6 +78,7 @@ class Run : public Subcommand {
     app.add_option("--device", device_, "cpu or cuda instead of the scenario's device");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--format", format_, format_help);
+    app.add_flag("--full", full_, full_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--resume", resume_, "Continue the database of an earlier run that did not reach its end");
     app.add_option("--progress", progress_,
@@ -85,6 +90,7 @@ class Run : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
+    context.full = full_;
     if (resume_ && overwrite_) {
       throw Failure(ExitCode::usage, "--resume and --overwrite contradict each other", "one of them",
                     "--resume keeps the measurements, --overwrite removes them");
@@ -228,7 +234,7 @@ class Run : public Subcommand {
 
   std::string scenario_file_, out_, workers_, device_, format_ = "table", progress_ = "auto";
   std::vector<std::string> overrides_;
-  bool overwrite_ = false, resume_ = false, dry_run_ = false, no_raw_ = false;
+  bool full_ = false, overwrite_ = false, resume_ = false, dry_run_ = false, no_raw_ = false;
   std::vector<std::string> command_;
   std::string batches_, tracer_ = "torch";
   job::JobRequest request_;

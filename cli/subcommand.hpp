@@ -22,8 +22,10 @@ struct Context {
   std::ostream& out;       // standard output: tables
   std::ostream& messages;  // standard error: everything else
   bool quiet = false;      // -q: neither progress nor notes; errors are always printed
+  bool full = false;       // --full: the whole report instead of one screen
   bool out_is_terminal = false;
-  int width = 0;  // columns of the terminal of `out`; 0 if `out` is not a terminal
+  int width = 0;       // columns of tables: of the terminal of `out`, otherwise COLUMNS; 0: the default
+  bool ascii = false;  // tables have ASCII characters only
   bool messages_is_terminal = false;
   std::string program = "ddpprof";  // argv[0], to find the programs installed beside it
 };
@@ -32,8 +34,9 @@ class Subcommand {
  public:
   virtual ~Subcommand() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;  // its line in `ddpprof --help`
-  virtual void declare(CLI::App& app) = 0;       // adds its options, bound to its members; -q and --help exist already
+  virtual std::string_view summary() const = 0;                // its line in `ddpprof --help`
+  virtual std::vector<std::string_view> examples() const = 0;  // two command lines, the end of its help
+  virtual void declare(CLI::App& app) = 0;  // adds its options, bound to its members; -q and --help exist already
   virtual ExitCode run(
       Context& context) = 0;  // called after the options are parsed; throws UserError or store::DatabaseError
   // The list that receives the words after "--" unchanged; nullptr: they are arguments like others. CLI11 would parse

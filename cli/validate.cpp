@@ -14,6 +14,9 @@ class ValidateSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "validate"; }
   std::string_view summary() const override { return "Check a scenario file and print every problem"; }
+  std::vector<std::string_view> examples() const override {
+    return {"ddpprof validate scenario.yaml", "ddpprof validate scenario.yaml --set measure.steps=50 --print"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("SCENARIO.yaml", file_, "Scenario file (docs/reference/scenario.md describes every key)")

@@ -55,6 +55,10 @@ class Worker : public Subcommand {
   std::string_view summary() const override {
     return "Run one rank of a training that torchrun, srun or mpirun starts";
   }
+  std::vector<std::string_view> examples() const override {
+    return {"torchrun --no-python --nproc-per-node 2 ddpprof worker scenario.yaml --out ranks",
+            "mpirun -n 4 ddpprof worker scenario.yaml --out ranks"};
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("scenario", scenario_file_,
@@ -150,6 +154,7 @@ class Worker : public Subcommand {
     if (!result.problems.empty())
       throw Failure(ExitCode::usage, fmt::format("{} does not fit {} workers", scenario_file_, workers), "",
                     "docs/reference/scenario.md describes the conditions");
+    scenario::resolve_paths(result.scenario, scenario_file_, overrides);
     return result;
   }
 

@@ -27,6 +27,8 @@ struct LearningRateOptions {
   std::optional<double> noise_scale_samples = {};  // of the gradient; AdaScale's gain depends on it
   // The file's trainings ran with this schedule. Epochs are then counted as the worker's loader counts them.
   bool applied = false;
+  // False: the samples and epochs of the training are unknown. Tables then have no steps and no times.
+  bool steps_known = true;
 
   // Returns the global batch at which base_lr was tuned. Throws std::invalid_argument above
   // learning_rate::most_counted.

@@ -1,9 +1,11 @@
 #include "analysis/report/report.hpp"
-#include "analysis/report/answer.hpp"
+#include "analysis/report/answer/answer.hpp"
+#include "analysis/report/answer/step_plot.hpp"
 #include "analysis/report/tables/collectives/collectives.hpp"
 #include "analysis/report/tables/devices/devices.hpp"
 #include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
 #include "analysis/report/tables/ranks/skew.hpp"
 #include "analysis/report/tables/run/run.hpp"
@@ -12,6 +14,7 @@
 #include <SQLiteCpp/Exception.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 
 #include "tracer/store/database.hpp"
@@ -34,6 +37,14 @@ struct Recipe {
   bool skip_empty = false;  // leave out tables without rows
   const char* note = "";
 };
+
+Table outlook_table(const Source& source, std::string_view name) {
+  const auto found = std::ranges::find(source.outlook, name, &Table::name);
+  return found == source.outlook.end() ? Table{} : *found;
+}
+Table helps_table(const Source& source) { return outlook_table(source, "what_helps"); }
+Table dedicated_table(const Source& source) { return outlook_table(source, "dedicated_predictions"); }
+Table choice_table(const Source& source) { return outlook_table(source, "rate_choice"); }
 
 // Leaves out the parts in seconds, because their shares are shown.
 Table brief_predictions(const Source& source) {
@@ -61,18 +72,23 @@ Table brief_device_times(const Source& source) {
   return table;
 }
 
-bool has_rates(const Recipe& recipe) {
-  const Maker makers[] = {answer_table, learning_rate_table, warmup_table};
-  return std::ranges::any_of(
-      recipe.parts, [&](const Part& part) { return std::ranges::find(makers, part.make) != std::end(makers); });
+bool has_any(const Recipe& recipe, std::initializer_list<Maker> makers) {
+  return std::ranges::any_of(recipe.parts,
+                             [&](const Part& part) { return std::ranges::find(makers, part.make) != makers.end(); });
 }
 
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
+      {{answer_report, "the answer on one screen: the answer in words, the steps, the main warnings"},
+       "Answer",
+       {answer_table},
+       true,
+       "More: ddpprof report FILE.db --full; one subject: --report NAME (ddpprof help report)."},
       {{"summary", "the answer in words, what was run, how it scales, predictions"},
        "Summary",
        {answer_table, run_table, notices_table, step_table, time_table, strong_table, fit_table, brief_predictions,
-        strong_predictions, knee_table, learning_rate_table, comm_table},
+        strong_predictions, dedicated_table, helps_table, knee_table, next_measurements_table, learning_rate_table,
+        choice_table, comm_table},
        true},
       {{"steps", "every step of every measurement"}, "Steps", {steps_table}},
       {{"phases", "time of a step by phase"}, "Phases", {time_table, phases_table}},
@@ -111,7 +127,7 @@ const std::vector<Recipe>& recipes() {
       {{"imported", "of an imported trace: the answer in words, who took part, devices, steps, predictions"},
        "Imported",
        {answer_table, run_table, notices_table, step_table, time_table, brief_device_times, brief_predictions,
-        knee_table},
+        dedicated_table, helps_table, knee_table, next_measurements_table, choice_table},
        true},
       {{"all", "all of these in one report, without the single steps"},
        "Report",
@@ -123,7 +139,10 @@ const std::vector<Recipe>& recipes() {
         {strong_table, "Scaling"},
         {predictions_table, "Scaling"},
         {strong_predictions, "Scaling"},
+        {dedicated_table, "Scaling"},
+        {helps_table, "Scaling"},
         {knee_table, "Scaling"},
+        {next_measurements_table, "Scaling"},
         {time_table, "Inside a step"},
         {phases_table, "Inside a step"},
         {overlap_table, "Inside a step"},
@@ -139,6 +158,7 @@ const std::vector<Recipe>& recipes() {
         {fit_parameters_table, "Models"},
         {fit_residuals_table, "Models"},
         {learning_rate_table, "Learning rate"},
+        {choice_table, "Learning rate"},
         {warmup_table, "Learning rate"},
         {gradient_noise_table, "Learning rate"},
         {callers_tables, "Learning rate"},
@@ -178,7 +198,14 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
       report.tables.push_back(rule == metrics::OverlapRule::hta ? hta_table(source) : tensorboard_table(source));
       return report;
     }
-    if (has_rates(*found) && of_the_scenario.rates) source.rates = of_the_scenario.rates();
+    if (has_any(*found, {answer_table, learning_rate_table, warmup_table}) && of_the_scenario.rates)
+      source.rates = of_the_scenario.rates();
+    if (has_any(*found, {answer_table, helps_table, dedicated_table, choice_table}) && of_the_scenario.outlook)
+      source.outlook = of_the_scenario.outlook();
+    if (name == answer_report) {
+      report.tables = one_screen(source, answer_lines - 2);
+      return report;
+    }
     const auto add = [&](Table table, const Part& part) {
       table.section = part.section;
       if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
@@ -194,6 +221,14 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
     if (report.tables.empty())
       report.tables.push_back(found->parts.front().make(source));  // its text says why it is empty
     return report;
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
+std::string plot_steps(store::Database& database, int width) {
+  try {
+    return step_plot(glance_steps(Source{database.sql(), metrics::read_configurations(database.sql())}), width);
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }

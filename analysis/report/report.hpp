@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct ReportInfo {
 };
 std::vector<ReportInfo> report_names();
 
+// The report that fits on a screen: at most this many lines as text of default_width.
+inline constexpr std::string_view answer_report = "answer";
+inline constexpr std::size_t answer_lines = 38;  // leaves two for what the command adds
+
 // Tables that require the file's scenario, which this library does not read. A function is called
 // only by reports that contain its tables.
 struct ScenarioTables {
@@ -28,6 +33,8 @@ struct ScenarioTables {
       rates;  // learning_rate and warmup; unset or an empty result: the stored tables are used
   std::function<std::vector<Table>()> plans;   // further tables about learning rates; unset: none
   std::function<std::vector<Table>()> strong;  // predicted strong scaling; unset: none
+  // what_helps, dedicated_predictions (outlook_tables.hpp) and rate_choice (rate_choice.hpp); unset: none
+  std::function<std::vector<Table>()> outlook;
 };
 
 // Returns a report. It is deterministic. The overlap rule applies to report `overlap`. Throws std::invalid_argument for
@@ -35,6 +42,9 @@ struct ScenarioTables {
 // runner/scenario_queries/report.hpp builds reports with the scenario's tables.
 Report build_report(store::Database&, std::string_view name, metrics::OverlapRule = metrics::OverlapRule::intersection,
                     const ScenarioTables& = {});
+
+// Returns the steps of the file over N as characters (answer/step_plot.hpp). Throws store::DatabaseError.
+std::string plot_steps(store::Database&, int width);
 
 // Returns the warnings and errors of a file, most severe first. `configurations` are those of the file (measured.hpp).
 // Throws store::DatabaseError.

@@ -25,6 +25,8 @@
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/jobs/imported_database.hpp"
+#include "cli/option_values.hpp"
+#include "cli/results.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
 
@@ -158,19 +160,18 @@ void import_table(const TraceImport& request, const std::filesystem::path& file,
       });
 }
 
-import::ImportOptions options_of(const TraceImport& request, const InputFiles& files) {
-  import::ImportOptions options;
-  options.files = files.traces;
-  options.keep_raw = request.keep_raw;
-  options.batch_per_worker = request.batch_per_worker;
-  options.parameter_bytes = request.parameter_bytes;
-  options.nodes = request.nodes;
-  options.cores = request.cores;
-  options.model = request.model;
-  options.model_of_several = std::filesystem::path(request.database).stem().string();
-  options.append = request.append;
-  return options;
-}
+import::ImportOptions options_of(const TraceImport& request, const InputFiles& files){import::ImportOptions options;
+options.files = files.traces;
+options.keep_raw = request.keep_raw;
+options.batch_per_worker = request.batch_per_worker;
+options.parameter_bytes = request.parameter_bytes;
+options.nodes = request.nodes;
+options.cores = request.cores;
+options.model = request.model;
+options.model_of_several = std::filesystem::path(request.database).stem().string();
+options.append = request.append;
+return options;
+}  // namespace
 
 void show_jobs(const TraceImport& request, const import::ImportResult& result, double seconds, Context& context) {
   if (result.jobs.size() > 1 || request.append)
@@ -216,7 +217,7 @@ void import_traces_and_logs(const TraceImport& request, const InputFiles& files,
     make_database(request.database, request.overwrite, fill, finish);
 }
 
-}  // namespace
+}  // namespace ddpprof::cli
 
 void fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
   fit::write_fits(database, {});
@@ -244,7 +245,10 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
       import_table(request, files.tables.front(), context);
     store::Database database = store::Database::open_read(request.database);
     const char* report = !files.traces.empty() ? "imported" : !files.tables.empty() ? "predictions" : "comm";
-    render(report::build_report(database, report), request.format, context.out, context.width);
+    if (files.traces.empty())
+      render(report::build_report(database, report), request.format, context.out, style_of(context));
+    else
+      show_report(database, request.format, report, context);
     if (!context.quiet) context.messages << "database: " << request.database << '\n';
     return ExitCode::done;
   } catch (const import::OpenError& error) {

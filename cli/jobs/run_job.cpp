@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "analysis/report/report.hpp"
 #include "cli/jobs/import_traces.hpp"
+#include "cli/results.hpp"
 #include "runner/job/job_sweep.hpp"
 #include "runner/job/trace_source.hpp"
 #include "runner/measure/installation.hpp"
@@ -98,7 +98,7 @@ ExitCode run_job(const RunJob& run, Context& context) {
   database.finish_load();
   if (result.measured > 0) {
     fit_imported("run", database, context);
-    render(report::build_report(database, "summary"), run.format, context.out, context.width);
+    show_report(database, run.format, "summary", context);
     if (!context.quiet) context.messages << "database: " << file.string() << '\n';
   }
   if (result.failed.empty() && !result.interrupted) return ExitCode::done;

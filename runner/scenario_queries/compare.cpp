@@ -6,8 +6,8 @@
 
 #include "analysis/predict/predict.hpp"
 #include "analysis/report/tables/compare/compare.hpp"
-#include "runner/scenario_queries/stored_scenario.hpp"
 #include "runner/scenario/read.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 
 namespace ddpprof::scenario_queries {
 namespace {

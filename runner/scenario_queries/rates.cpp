@@ -1,6 +1,9 @@
 #include "runner/scenario_queries/rates.hpp"
 
+#include <SQLiteCpp/Exception.h>
+
 #include "analysis/metrics/loss_curves.hpp"
+#include "analysis/metrics/recorded_training.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/report/tables/learning_rate/schedule_tables.hpp"
 #include "analysis/report/tables/learning_rate/target_cost.hpp"
@@ -18,10 +21,13 @@ struct Times {
   std::string why_none;
 };
 
-Times training_times(const RateQuestion& question, const scenario::Scenario& scenario, store::Database& database) {
+Times training_times(const RateQuestion& question, const scenario::Scenario* scenario, store::Database& database) {
   try {
-    return {report::training_times(std::make_shared<const fit::Models>(fit::fit_models(database)),
-                                   predict_options(scenario), question.options, question.batch, question.accumulation),
+    fit::PredictOptions options;
+    options.workers = question.options.workers;
+    if (scenario != nullptr) options = predict_options(*scenario);
+    return {report::training_times(std::make_shared<const fit::Models>(fit::fit_models(database)), options,
+                                   question.options, question.batch, question.accumulation),
             ""};
   } catch (const fit::NotSupported& error) {
     return {{}, std::string("Cannot predict the training time: ") + error.what()};
@@ -50,20 +56,53 @@ RateQuestion stored_question(const scenario::Scenario& scenario, store::Database
   question.options = learning_rate_options(scenario, database);
   question.batch = scenario.workload.batch_per_worker;
   question.accumulation = scenario.workload.accumulation;
+  question.optimizer = scenario::to_string(scenario.workload.optimizer.kind);
+  question.adaptive = question.options.adaptive_optimizer;
   question.set_measured_noise_scale(measured);
   if (question.has_schedules())
     question.rules.assign(learning_rate::every_rule.begin(), learning_rate::every_rule.end());
   return question;
 }
 
-std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario& scenario,
+RateQuestion recorded_question(store::Database& database) {
+  try {
+    const auto training = metrics::recorded_training(database.sql(), metrics::read_configurations(database.sql()));
+    if (!training)
+      throw fit::NotSupported(database.path().string() + " has no measurement of a training, so its batch is unknown",
+                              "measure one with ddpprof run SCENARIO.yaml, or import a trace");
+    RateQuestion question;
+    question.batch = training->batch_per_worker;
+    question.accumulation = training->accumulation;
+    question.base_known = false;
+    question.optimizer = training->optimizer;
+    question.adaptive = metrics::is_adaptive(training->optimizer);
+    fit::LearningRateOptions& options = question.options;
+    options.base_workers = training->workers;
+    options.samples_per_worker = question.batch * question.accumulation;
+    options.samples = options.epochs = 1;  // not used while steps_known is false
+    options.warmup_epochs = 0.0;
+    options.steps_known = false;
+    return question;
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
+std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario* scenario,
                                        store::Database& database) {
   const fit::LearningRateOptions& options = question.options;
+  if (!options.steps_known) {
+    std::vector<report::Table> tables{report::rules_table(options)};
+    if (question.noise_scale_samples)
+      tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
+    return tables;
+  }
   const Times times = training_times(question, scenario, database);
   std::vector<report::Table> tables{report::rules_table(options), report::training_time_table(options, times.rows)};
   if (!times.why_none.empty()) tables.back().empty = times.why_none;
-  tables.push_back(
-      report::time_to_target_table(options, metrics::loss_curves(database), times.rows, question.target_loss));
+  if (scenario != nullptr)  // traces of other programs have no losses
+    tables.push_back(
+        report::time_to_target_table(options, metrics::loss_curves(database), times.rows, question.target_loss));
   if (!question.rules.empty()) tables.push_back(report::schedules_table(options, question.rules));
   if (question.noise_scale_samples)
     tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
@@ -71,10 +110,11 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
     tables.push_back(report::target_cost_table(
         options, times.rows,
         {question.noise_scale_samples.value_or(stats::Interval{}), question.target_steps, question.price_per_gpu_hour,
-         scenario.predict.gpus_per_node, question.samples_to_target}));
+         scenario != nullptr ? scenario->predict.gpus_per_node : 0, question.samples_to_target}));
+  if (scenario == nullptr) return tables;
   try {
-    if (const auto trained = trained_rates(database, scenario, options.samples); !trained.empty())
-      tables.push_back(report::trained_rates_table(trained, rate_plan_text(scenario)));
+    if (const auto trained = trained_rates(database, *scenario, options.samples); !trained.empty())
+      tables.push_back(report::trained_rates_table(trained, rate_plan_text(*scenario)));
   } catch (const std::invalid_argument& error) {  // for example a number of workers that is impossible
     tables.push_back(report::trained_rates_table({}, ""));
     tables.back().empty = error.what();

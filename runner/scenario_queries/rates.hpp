@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/predict/predict.hpp"
 #include "analysis/report/report.hpp"
+#include "analysis/report/tables/learning_rate/rate_choice.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "simulator/learning_rate/samples_to_target.hpp"
 #include "simulator/stats/interval.hpp"
@@ -26,7 +28,11 @@ struct RateQuestion {
   // Trainings that reached the target: samples by global batch. If there are any, target_steps is not used.
   std::vector<learning_rate::BatchSamples> samples_to_target;
   double price_per_gpu_hour = 0.0;  // 0: unknown
+  bool base_known = true;           // false: the options' base rate is a placeholder
+  std::string optimizer;            // its name; empty: unknown
+  std::optional<bool> adaptive;     // empty: unknown
 
+  report::RateChoice choice() const { return {options, base_known, optimizer, adaptive}; }
   void set_noise_scale(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
   void set_measured_noise_scale(std::span<const metrics::MeasuredNoise>);
@@ -38,10 +44,16 @@ struct RateQuestion {
 // Throws fit::NotSupported like learning_rate_options.
 RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const metrics::MeasuredNoise>);
 
+// Returns the question of a file without a scenario: the recorded batch and optimizer, and a base rate that was tuned
+// at the smallest measured N. The base rate, the samples of an epoch and the epochs are unknown. `batch` is 0 if it is
+// not recorded. Throws fit::NotSupported if the file has no measurement of a training.
+RateQuestion recorded_question(store::Database&);
+
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
 // time_to_target, learning_rate_schedules (with rules), large_batches (with a noise scale), target_cost (with a
-// noise scale or samples to the target), trained_rates (if rates were recorded). Throws store::DatabaseError, and
-// std::invalid_argument if the question is invalid.
-std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario&, store::Database&);
+// noise scale or samples to the target), trained_rates (if rates were recorded). If the steps of the training are
+// unknown, only learning_rate_rules and large_batches. `scenario`: nullptr for a file without one. Throws
+// store::DatabaseError, and std::invalid_argument if the question is invalid.
+std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario*, store::Database&);
 
 }  // namespace ddpprof::scenario_queries

@@ -1,7 +1,11 @@
 #include "runner/scenario_queries/report.hpp"
 
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+
 #include "analysis/predict/predict.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/rates.hpp"
@@ -9,6 +13,20 @@
 
 namespace ddpprof::scenario_queries {
 namespace {
+
+// Returns the N of the stored predictions if there are several, otherwise the powers of two from the smallest measured
+// N to 64.
+std::vector<std::int64_t> answered_workers(store::Database& database) {
+  std::vector<std::int64_t> workers;
+  SQLite::Statement predicted(database.sql(), "SELECT DISTINCT world_size FROM prediction ORDER BY world_size");
+  while (predicted.executeStep()) workers.push_back(predicted.getColumn(0).getInt64());
+  if (workers.size() > 1) return workers;
+  workers.clear();
+  SQLite::Statement measured(database.sql(), "SELECT MIN(world_size) FROM measurement WHERE kind <> 'bench-comm'");
+  std::int64_t next = measured.executeStep() ? measured.getColumn(0).getInt64() : 1;
+  for (; next > 0 && next <= 64; next *= 2) workers.push_back(next);
+  return workers;
+}
 
 // The question of the file's scenario, read at its first use: some reports need only the rates, others nothing.
 class ScenarioTables {
@@ -30,7 +48,7 @@ class ScenarioTables {
   std::vector<report::Table> plans() {
     try {
       read();
-      return scenario_ ? plan_tables(question_, *scenario_, database_) : std::vector<report::Table>{};
+      return scenario_ ? plan_tables(question_, &*scenario_, database_) : std::vector<report::Table>{};
     } catch (const fit::NotSupported& error) {
       return none(error.what());
     } catch (const std::invalid_argument& error) {  // for example a number of workers or samples that is impossible
@@ -51,7 +69,37 @@ class ScenarioTables {
     return {};
   }
 
+  // The tables what_helps, dedicated_predictions and rate_choice, as far as they can be computed.
+  std::vector<report::Table> outlook() {
+    std::vector<report::Table> tables;
+    try {
+      const auto scenario = stored_scenario(database_);
+      fit::PredictOptions options = scenario ? predict_options(*scenario) : fit::PredictOptions{};
+      tables = report::outlook_tables(database_, options);
+    } catch (const fit::NotSupported&) {
+    } catch (const std::invalid_argument&) {
+    }
+    try {
+      tables.push_back(rate_choice());
+    } catch (const fit::NotSupported&) {
+    } catch (const std::invalid_argument&) {
+    }
+    return tables;
+  }
+
  private:
+  report::Table rate_choice() {
+    read();
+    RateQuestion question = scenario_ ? question_ : recorded_question(database_);
+    if (!scenario_) question.options.workers = answered_workers(database_);
+    if (question.batch > 0) return report::rate_choice_table(question.choice());
+    report::Table table;
+    table.name = "rate_choice";
+    table.title = "Learning rate for this optimizer";
+    table.empty = "Unknown, because the batch is not recorded. Give it with import --batch-per-worker.";
+    return table;
+  }
+
   void read() {
     if (read_) return;
     if (const auto scenario = stored_scenario(database_)) {
@@ -81,7 +129,7 @@ report::Report build_report(store::Database& database, std::string_view name, me
   ScenarioTables tables(database);
   return report::build_report(database, name, rule,
                               {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); },
-                               [&tables] { return tables.strong(); }});
+                               [&tables] { return tables.strong(); }, [&tables] { return tables.outlook(); }});
 }
 
 }  // namespace ddpprof::scenario_queries

@@ -245,7 +245,7 @@ TEST_F(ImportCommand, CompareChoosesMeasurementsOfOneDatabase) {
   refused({"--workers", "2,2"}, "two different numbers");
   refused({"--batches", "2,x"}, "--batches");
   const Outcome missing_n = run_ddpprof({"compare", database_, "--workers", "1,77"});
-  EXPECT_EQ(missing_n.code, 0);
+  EXPECT_EQ(missing_n.code, 5);
   EXPECT_THAT(missing_n.out, HasSubstr("N = 77"));
   const Outcome compared = run_ddpprof({"compare", database_, "--workers", "2,1", "--format", "json"});
   ASSERT_EQ(compared.code, 0) << compared.messages;

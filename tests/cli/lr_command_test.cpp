@@ -13,6 +13,7 @@ namespace {
 using test::CommandLine;
 using test::Outcome;
 using test::run_ddpprof;
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::map<std::string, nlohmann::json> tables_of(const Outcome& outcome) {
@@ -315,7 +316,8 @@ TEST_F(OtherScenarios, ARefusedSquareRootIsNobodysRate) {
   EXPECT_TRUE(rows[3]["target_lr"].is_null());
   EXPECT_THAT(rows[3]["note"].get<std::string>(), HasSubstr("κ (1 − β₁) below 1"));
   for (const auto& row : tables.at("warmup")["rows"]) EXPECT_LE(row["workers"], 4);
-  EXPECT_THAT(run_ddpprof({"report", file}).out, HasSubstr("0.1 at N = 4 (square root rule)"));
+  EXPECT_THAT(run_ddpprof({"report", file}).out,
+              AllOf(HasSubstr("none (square root rule for adam): "), HasSubstr("rate: N = 4, 0.1.")));
 }
 
 TEST_F(OtherScenarios, AdaScaleWithoutANoiseScaleSaysWhatItLacks) {

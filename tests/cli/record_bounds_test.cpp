@@ -106,7 +106,7 @@ TEST_F(RecordBounds, StepsAreThoseAskedForOnEveryRank) {
   EXPECT_THAT(rows("SELECT code FROM diagnostic WHERE code IN ('steps_cut', 'unbalanced_ranges', 'unbalanced_pop', "
                    "'unclosed_shard', 'steps_by_repetition')"),
               IsEmpty());
-  EXPECT_THAT(run_ddpprof({"report", out_}).out, HasSubstr("recording_bounded"));
+  EXPECT_THAT(run_ddpprof({"report", out_, "--full"}).out, HasSubstr("recording_bounded"));
   EXPECT_FALSE(left(".recording"));
 }
 

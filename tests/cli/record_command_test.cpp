@@ -54,7 +54,7 @@ TEST_F(RecordCommand, AScriptsRanksAreOneMeasurement) {
   ASSERT_EQ(outcome.code, 0) << outcome.messages;
   EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "ddpprof adds nothing to the job's output";
   EXPECT_THAT(outcome.messages, HasSubstr("of 2 ranks of 2, 10 steps"));
-  EXPECT_THAT(outcome.messages, HasSubstr("Parts of a step"));
+  EXPECT_THAT(outcome.messages, HasSubstr("Steps, measured and predicted"));
   EXPECT_EQ(rows("SELECT rank FROM shard ORDER BY rank"), (std::vector<std::string>{"0", "1"}));
   EXPECT_EQ(rows("SELECT model FROM measurement"), (std::vector<std::string>{"job"}));
   EXPECT_EQ(rows("SELECT count(*) FROM step WHERE forward_ns >= 1000000 AND backward_ns >= 2000000"),

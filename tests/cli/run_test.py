@@ -86,7 +86,7 @@ class RunTest(unittest.TestCase):
                 self.assertEqual(sorted(counted), expected)
                 self.assertEqual(self.query("SELECT message FROM diagnostic WHERE severity = 'error'"), [])
                 self.assertGreater(self.query("SELECT count(*) FROM prediction")[0][0], 0)
-                self.assertIn("Predictions", result.stdout)
+                self.assertIn("Steps, measured and predicted", result.stdout)
                 with chrome.open() as file:
                     self.assertGreater(len(json.load(file)["traceEvents"]), 100)
                 with (tables / "step.csv").open(newline="") as file:
@@ -267,7 +267,7 @@ class RunTest(unittest.TestCase):
         chrome = self.path / "trace.json"
         result = run("run", SCENARIOS / "input-bound.yaml", "--out", self.database, "--workers", "1", *QUICK,
                      "--set", "workload.data.loader_threads=2", "--set", f"output.chrome={chrome}",
-                     "--set", "workload.data.samples=640", "--set", "workload.data.set_epoch=false")
+                     "--set", "workload.data.samples=640", "--set", "workload.data.set_epoch=false", "--full")
         self.assertIn(result.returncode, (0, 5), result.stderr)  # with one N the data may be too few for a prediction
         # 12 measured steps of one batch each. Batches prefetched before the first step count with earlier steps.
         loads = self.query("SELECT count(*) FROM phase WHERE name = 'load_batch' AND lane IN (-1, -2)")[0][0]

@@ -197,7 +197,7 @@ class SeveralJobs(unittest.TestCase):
         self.assertIn("ran at different times", refused.stderr)
         self.assertFalse((self.folder / "none.db").exists())
         (other / "rank1.json").write_text(json.dumps(trace)[:100])
-        damaged = ddpprof("import", self.traces(1, 32), other, "--out", self.path("damaged.db"))
+        damaged = ddpprof("import", self.traces(1, 32), other, "--out", self.path("damaged.db"), "--full")
         self.assertEqual(rows(self.folder / "damaged.db", "SELECT count(*) FROM measurement"), [(1,)])
         self.assertIn("file_unusable", damaged.stdout)
 

@@ -169,7 +169,7 @@ class Ways(StartedRanks):
             (why,), = self.query(database, "SELECT message FROM diagnostic WHERE code = 'prediction_none'")
             self.assertIn("ddp at N = 8 is not predicted: ", why)
             self.assertIn("median relative error", why)
-        self.assertIn("Predictions", result.stdout)
+        self.assertIn("Steps, measured and predicted", result.stdout)
         # The stored scenario serves what comes after an import as it does after a run.
         lr = self.ddpprof("lr", database, "--workers", "8")
         self.assertEqual(lr.returncode, 0, lr.stderr)

@@ -26,7 +26,7 @@ class TwoRanks(unittest.TestCase):
         self.assertEqual(stated["optimizer"], optimizer)
         self.check_steps(job, facts, batch * accumulate)
         self.check_buckets(job, facts)
-        self.assertIn("Predictions", job.messages)
+        self.assertIn("Steps, measured and predicted", job.messages)
         self.assertEqual(job.left(), ["facts-0.json", "facts-1.json", "job.db"], "nothing else is left")
         return job
 

@@ -248,7 +248,10 @@ void KinetoReader::mark(const Event& event, Span time) {
       if (name.starts_with("FullyShardedDataParallel.") || name.starts_with("FSDP::")) ++rank_.sharding_marks;
       break;
     case 'O':
-      if (name.starts_with("Optimizer.step")) rank_.optimizers.push_back(time);
+      if (name.starts_with("Optimizer.step")) {
+        rank_.optimizers.push_back(time);
+        rank_.saw_optimizer(name);
+      }
       break;
     case 'e':
       if (name.starts_with("enumerate(DataLoader)")) rank_.data_waits.push_back(time);

@@ -59,19 +59,16 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
 }
 
 // Facts that the job's own process stated replace those that were derived from events.
-void use_job_facts(const JobFacts& job, store::MeasurementRow& row, nlohmann::json& versions) {
+void use_job_facts(const JobFacts& job, store::MeasurementRow& row, nlohmann::json& options, nlohmann::json& versions) {
   if (job.parameter_bytes > 0 && job.parameter_count > 0) {
     row.parameter_count = job.parameter_count;
     row.parameter_bytes = job.parameter_bytes;
   }
   if (job.threads > 0) row.threads_per_rank = job.threads;
-  nlohmann::json options = nlohmann::json::object();
   if (job.bucket_cap_bytes > 0) options["bucket_cap_mb"] = static_cast<double>(job.bucket_cap_bytes) / (1 << 20);
   if (job.find_unused_parameters) options["find_unused_parameters"] = *job.find_unused_parameters;
   if (job.gradient_as_bucket_view) options["gradient_as_bucket_view"] = *job.gradient_as_bucket_view;
-  if (!job.optimizer.empty()) options["optimizer"] = job.optimizer;
   if (job.learning_rate > 0.0) options["learning_rate"] = job.learning_rate;
-  row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (!job.torch.empty()) versions["torch"] = job.torch;
   if (!job.python.empty()) versions["python"] = job.python;
 }
@@ -158,8 +155,10 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   nlohmann::json versions = nlohmann::json::object();
   for (const auto& [name, version] : file.versions) versions[name] = version;
   if (!file.devices.empty()) versions["device"] = file.devices.front();
-  row.options = "{}";
-  if (file.job) use_job_facts(*file.job, row, versions);
+  nlohmann::json options = nlohmann::json::object();
+  if (file.job) use_job_facts(*file.job, row, options, versions);
+  if (!file.optimizer.empty()) options["optimizer"] = file.optimizer;
+  row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   // SQLite exports may hold texts with invalid UTF-8.
   row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::int64_t ranks_per_host = (assignment.world_size - 1) / hosts + 1;

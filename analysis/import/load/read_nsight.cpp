@@ -61,6 +61,7 @@ void fill_rank(RankTrace& trace, const TrainingOptions& options, ReadRank& resul
   result.devices = trace.devices;
   result.versions = trace.versions;
   result.job = trace.job;
+  result.optimizer = trace.job && !trace.job->optimizer.empty() ? trace.job->optimizer : trace.optimizer;
 }
 
 std::size_t most_ranks(const std::filesystem::path& path) {

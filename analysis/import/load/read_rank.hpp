@@ -35,6 +35,7 @@ struct ReadRank {
   bool world_size_stated = false;                // by distributedInfo or the environment, not by collectives alone
   std::optional<std::int64_t> recorded_batch;    // samples of a micro-batch, as the file has it
   std::string backend;
+  std::string optimizer;  // class of the optimizer, "AdamW"; empty: not recorded
   std::int64_t base_ns = 0;
   std::string clock;  // ranks with equal names share a clock; empty: the file's own clock
   std::int64_t pid = 0;

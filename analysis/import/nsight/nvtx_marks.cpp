@@ -28,6 +28,7 @@ void NvtxMarks::add(std::span<RankTrace* const> ranks, std::int64_t tid, std::st
     case NvtxMeaning::backward:
       return each(&RankTrace::backwards);
     case NvtxMeaning::optimizer:
+      for (RankTrace* rank : ranks) rank->saw_optimizer(name.name);
       return each(&RankTrace::optimizers);
     case NvtxMeaning::data:
       return each(&RankTrace::data_waits);

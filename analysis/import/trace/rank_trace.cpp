@@ -47,6 +47,13 @@ void RankTrace::saw_host(std::int64_t start_ns, std::int64_t end_ns) {
   any_host_event = true;
 }
 
+void RankTrace::saw_optimizer(std::string_view mark) {
+  constexpr std::string_view before = "Optimizer.step#", after = ".step";
+  if (!optimizer.empty() || !mark.starts_with(before) || !mark.ends_with(after)) return;
+  mark.remove_prefix(before.size());
+  if (mark.size() > after.size()) optimizer = mark.substr(0, mark.size() - after.size());
+}
+
 CollectiveOp collective_op(std::string_view text) {
   std::string letters;
   for (const char c : text)

@@ -171,6 +171,7 @@ struct RankTrace {
   std::vector<Span> forwards;    // of DistributedDataParallel
   std::vector<Span> backwards;   // annotated backwards
   std::vector<Span> optimizers;  // Optimizer.step
+  std::string optimizer;         // class of the first one, "AdamW"; empty: not recorded
   std::vector<Span> data_waits;  // the data loader's next()
   std::vector<GradientMark> gradients;
   bool gradient_copies = false;  // DDP's copies of reduced buckets were recorded, which end its backward
@@ -194,6 +195,8 @@ struct RankTrace {
   std::int64_t first_ns = 0, last_ns = 0;  // of the host's events
   bool any_host_event = false;
   void saw_host(std::int64_t start_ns, std::int64_t end_ns);
+  // Sets the optimizer from the name of a mark, "Optimizer.step#AdamW.step". Ignores other names.
+  void saw_optimizer(std::string_view mark);
 };
 
 }  // namespace ddpprof::import

@@ -40,6 +40,7 @@ struct Table {
   std::vector<Row> rows;
   int key_columns = 0;     // leading columns that are repeated when a wide table is folded
   bool as_record = false;  // one row, shown as a list of names and values
+  bool plain = false;      // as text without headings of columns
   std::string empty;       // text of a table without rows: the reason and what to do
   std::string section{};   // heading above this table and the following ones in long reports
 };

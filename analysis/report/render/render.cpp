@@ -6,7 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
+#include "analysis/report/core/ascii.hpp"
 #include "analysis/report/core/csv.hpp"
 #include "analysis/report/html/page.hpp"
 #include "analysis/report/render/render_formats.hpp"
@@ -103,10 +105,16 @@ void render_json(const Report& report, std::ostream& out) {
   out << document.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
-void render(const Report& report, Format format, std::ostream& out, int width) {
+void render(const Report& report, Format format, std::ostream& out, TextStyle style) {
   switch (format) {
     case Format::table:
-      return render_text(report, out, width);
+      if (style.ascii) {
+        std::ostringstream text;
+        render_text(report, text, style.width);
+        out << ascii_text(text.str());
+        return;
+      }
+      return render_text(report, out, style.width);
     case Format::csv:
       return render_csv(report, out);
     case Format::json:

@@ -125,8 +125,7 @@ void write_rows(std::ostream& out, const Block& block, const std::vector<std::si
   }
 }
 
-void write_block(std::ostream& out, const Block& block, std::size_t rows, std::size_t width) {
-  const std::vector<std::size_t> widths = widths_of(block, width);
+void write_headings(std::ostream& out, const Block& block, const std::vector<std::size_t>& widths) {
   std::vector<std::vector<std::string>> headings;
   std::size_t heading_height = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -138,6 +137,12 @@ void write_block(std::ostream& out, const Block& block, std::size_t rows, std::s
   std::string rule;
   for (const std::size_t column_width : widths) rule += std::string(column_width, '-') + std::string(gap, ' ');
   write_line(out, rule);
+}
+
+// `with_headings`: false leaves the headings out.
+void write_block(std::ostream& out, const Block& block, std::size_t rows, std::size_t width, bool with_headings) {
+  const std::vector<std::size_t> widths = widths_of(block, width);
+  if (with_headings) write_headings(out, block, widths);
   for (std::size_t row = 0; row < rows; ++row) {
     std::vector<std::vector<std::string>> cells;
     for (std::size_t i = 0; i < block.size(); ++i) {
@@ -195,7 +200,7 @@ void render_text(const Report& report, std::ostream& out, int width) {
       for (const Block& block : fold(columns, room)) {
         if (!first_block) out << '\n';
         first_block = false;
-        write_block(out, block, table.rows.size(), room);
+        write_block(out, block, table.rows.size(), room, !table.plain);
       }
     }
     if (!table.note.empty()) {

@@ -18,6 +18,8 @@ struct Source {
   SQLite::Database& db;
   std::vector<metrics::Configuration> configurations;
   std::vector<Table> rates = {};  // learning_rate and warmup from the scenario; empty: the stored tables are used
+  // what_helps, dedicated_predictions and rate_choice, if the caller computed them.
+  std::vector<Table> outlook = {};
 };
 
 // Text of an empty table of steps: the reason and what to do, for runs and imports.

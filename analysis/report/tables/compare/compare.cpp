@@ -150,7 +150,10 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
   const Source in_a = source_of(a);
   if (stopped()) return {};
   const Source in_b = source_of(b);
-  const Paired paired = pair_up(in_a, in_b);
+  Paired paired = pair_up(in_a, in_b);
+  // Without equal configurations, those that differ in one property alone are compared: this shows its effect.
+  for (const Differing one : {Differing::workers, Differing::batch, Differing::accumulation})
+    if (paired.both.empty()) paired = pair_up(in_a, in_b, one);
   const std::vector<Difference> all = differences(paired, stopped);
   if (stopped()) return {};
   const std::vector<KernelDifference> kernels = kernel_differences(in_a, in_b, paired, stopped);

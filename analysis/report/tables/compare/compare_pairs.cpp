@@ -100,6 +100,8 @@ std::string name_of(const Pair& pair, Differing differing) {
   if (differing == Differing::workers) return fmt::format("{} and N={}", first, pair.b->world_size);
   if (differing == Differing::batch)
     return fmt::format("{}, batch {} and {}", first, pair.a->batch_per_worker, pair.b->batch_per_worker);
+  if (differing == Differing::accumulation)
+    return fmt::format("{}, accumulation {} and {}", first, pair.a->accumulation, pair.b->accumulation);
   return first;
 }
 
@@ -134,6 +136,7 @@ Paired pair_up(const Source& a, const Source& b, Differing differing) {
       metrics::Configuration of_b = b.configurations[j];
       if (differing == Differing::workers) of_b.world_size = of_a.world_size;
       if (differing == Differing::batch) of_b.batch_per_worker = of_a.batch_per_worker;
+      if (differing == Differing::accumulation) of_b.accumulation = of_a.accumulation;
       if (comparable(of_a, of_b)) candidates.push_back({likeness(of_a, of_b), i, j});
     }
   }

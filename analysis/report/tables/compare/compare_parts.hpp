@@ -33,8 +33,8 @@ struct Paired {
   std::vector<Pair> both;  // in the order of A
   std::vector<const metrics::Configuration*> only_a, only_b;
 };
-// `a` and `b` may be the measurements of two numbers of workers or of two batches (Selection): then these may differ.
-enum class Differing { nothing, workers, batch };
+// The property in which the two configurations of a pair may differ.
+enum class Differing { nothing, workers, batch, accumulation };
 Paired pair_up(const Source& a, const Source& b, Differing differing = Differing::nothing);
 
 // Relative difference that two runs of the same configuration may have. If a file has one repeat, a smaller difference

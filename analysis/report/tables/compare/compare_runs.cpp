@@ -56,6 +56,9 @@ Settings machine_settings(const metrics::Configuration& c) {
           {"hosts", std::to_string(c.nodes)},
           {"threads per core", units::format_significant(c.oversubscription, 3)},
           {"parameters", std::to_string(c.parameter_count)},
+          {"workers", std::to_string(c.world_size)},
+          {"batch per worker", std::to_string(c.batch_per_worker)},
+          {"accumulation", std::to_string(c.accumulation)},
           {"repeats", std::to_string(c.measurements.size())}};
 }
 
@@ -216,6 +219,8 @@ Table compare_settings_table(const Source& a, const Source& b, const Paired& pai
       "Conditions are listed if they differ by more than the limit from which ddpprof report --report conditions "
       "reports a disturbance.";
   table.empty = "No recorded setting differs: versions, options, scenario, machine and conditions are alike.";
+  if (paired.both.empty())
+    table.empty = "Settings are compared for configurations of both files, and no configuration was compared.";
   table.columns = {text("area", "area"), text("name", "what"), prose("a", "A"), prose("b", "B"),
                    prose("about", "where")};
   table.key_columns = 2;

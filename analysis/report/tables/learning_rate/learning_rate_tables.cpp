@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <set>
+#include <string_view>
 
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
@@ -27,6 +29,14 @@ std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t wo
   return fmt::format(
       "an epoch of {} samples is smaller than one global batch of {}; its only step is counted as a full step",
       options.samples, batch);
+}
+
+void erase_columns(Table& table, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto at = std::ranges::find(table.columns, name, &Column::name) - table.columns.begin();
+    for (Row& row : table.rows) row.erase(row.begin() + at);
+    table.columns.erase(table.columns.begin() + at);
+  }
 }
 
 bool by_adascale(const fit::LearningRateOptions& options) {
@@ -52,6 +62,10 @@ std::vector<Table> rate_tables(const fit::LearningRateOptions& options) {
                                 learning_rate::unscaled(plan).global_batch, plan.base_lr, Cell(), Cell(), *why});
   }
   std::ranges::sort(tables[0].rows, {}, [](const Row& row) { return std::get<std::int64_t>(row[0]); });
+  if (!options.steps_known) {
+    erase_columns(tables[0], {"warmup_steps"});
+    tables.pop_back();
+  }
   return tables;
 }
 
@@ -101,6 +115,7 @@ Table rules_table(const fit::LearningRateOptions& options) {
                           options.applied ? Cell(linear.epoch_steps) : Cell(linear.steps_per_epoch), linear.total_steps,
                           beta1, beta2, epsilon, tuned.mid, tuned.low, tuned.high});
   }
+  if (!options.steps_known) erase_columns(table, {"warmup_steps", "steps_per_epoch", "total_steps"});
   return table;
 }
 

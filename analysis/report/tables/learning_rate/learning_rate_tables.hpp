@@ -9,9 +9,9 @@
 
 namespace ddpprof::report {
 
-// Returns the tables learning_rate and warmup for the rule of the options at each N. If the rule has no rate for an N,
-// the note has the reason; if it has none for any N, Table::empty has it. Throws std::invalid_argument if the options
-// are invalid.
+// Returns the tables learning_rate and, if the training's steps are known, warmup for the rule of the options at each
+// N. If the rule has no rate for an N, the note has the reason; if it has none for any N, Table::empty has it. Throws
+// std::invalid_argument if the options are invalid.
 std::vector<Table> rate_tables(const fit::LearningRateOptions&);
 
 // For each N of the options: the targets of the linear rule and of the square-root rule, the unscaled rate, and the

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -79,7 +80,15 @@ Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<c
     for (auto& [key, predictions] : curves) {
       if (key.first != strategy) continue;
       with_predictions = true;
-      for (const auto& [workers, known_point] : curve) predictions.insert_or_assign(workers, known_point);
+      for (const auto& [workers, known_point] : curve) {
+        // A prediction of the measured step has its parts: the shares of the table of predictions.
+        const auto same = predictions.find(workers);
+        if (same != predictions.end() &&
+            std::abs(same->second.point.step_s - known_point.point.step_s) <= 0.01 * known_point.point.step_s)
+          same->second.source = known_point.source;
+        else
+          predictions.insert_or_assign(workers, known_point);
+      }
     }
     if (!with_predictions) curves[{strategy, 0}] = curve;
   }

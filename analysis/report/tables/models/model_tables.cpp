@@ -71,15 +71,20 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   const auto linked = std::ranges::find_if(rows, [](const auto& row) { return !fit::unmeasured_links(row).empty(); });
   if (linked != rows.end()) table.title += ": " + fit::unmeasured_links(*linked);
   const std::string level = confidence_text(rows);
-  table.note = "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
-               ". Shares are of the step. Communication: time with an all-reduce in flight (dp: copies); latency and "
-               "bandwidth are its parts. Exposed: communication not hidden by compute, without waiting for slower "
-               "ranks. Corrected with measured data: predictions are multiplied by the ratio of measured and modelled "
-               "times at the measured N. Beyond = N / largest measured N." +
-               (std::ranges::any_of(rows, [](const auto& row) { return row.host_s > 0; })
-                    ? " Host: the device waits for the host's launches."
-                    : "") +
-               bound_text(rows);
+  table.note =
+      "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
+      ". Shares are of the step. Communication: time with an all-reduce in flight (dp: copies); latency and "
+      "bandwidth are its parts. Exposed transfer: communication that compute does not hide, without waiting for slower "
+      "ranks" +
+      (std::ranges::any_of(rows, [](const auto& row) { return row.skew_s > 0; })
+           ? ", which is skew; the tables of measured steps call the sum of both exposed"
+           : "") +
+      ". At a measured N the shares are means over its steps. Corrected with measured data: predictions are multiplied "
+      "by the ratio of measured and modelled times at the measured N. Beyond = N / largest measured N." +
+      (std::ranges::any_of(rows, [](const auto& row) { return row.host_s > 0; })
+           ? " Host: the device waits for the host's launches."
+           : "") +
+      bound_text(rows);
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
@@ -91,7 +96,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    quantity("throughput_samples_per_s", "throughput", "samples/s"),
                    share("efficiency", "weak efficiency"),
                    share("compute_share", "compute + sharing"),
-                   share("exposed_share", "exposed"),
+                   share("exposed_share", "exposed transfer"),
                    share("skew_share", "skew"),
                    share("host_share", "host"),
                    share("other_share", "other"),
@@ -99,7 +104,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    seconds("communication_s", "communication", "step_s"),
                    seconds("latency_s", "latency", "step_s"),
                    seconds("bandwidth_s", "bandwidth", "step_s"),
-                   seconds("exposed_s", "exposed", "step_s"),
+                   seconds("exposed_s", "exposed transfer", "step_s"),
                    seconds("skew_s", "skew", "step_s"),
                    seconds("host_s", "host", "step_s"),
                    seconds("other_s", "other", "step_s"),

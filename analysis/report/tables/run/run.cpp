@@ -83,7 +83,9 @@ Table run_table(const Source& source) {
       versions += (versions.empty() ? "" : ", ") + name + " " + joined(values);
     }
     const auto unless_empty = [](const std::string& s) { return s.empty() ? Cell() : Cell(s); };
-    const auto unless_comm = [bench = kind == "bench-comm"](std::int64_t v) { return bench ? Cell() : Cell(v); };
+    const auto unless_comm = [bench = kind == "bench-comm"](std::int64_t v) {
+      return bench || v == 0 ? Cell() : Cell(v);
+    };
     table.rows.push_back({unless_empty(scenario), kind, unless_empty(model), unless_comm(parameters),
                           unless_comm(bytes), unless_comm(batch), unless_comm(accumulation), unless_empty(precision),
                           unless_empty(joined(g.strategies)), joined(g.workers), joined(g.backends), joined(g.devices),

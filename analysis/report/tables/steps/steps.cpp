@@ -7,6 +7,8 @@
 namespace ddpprof::report {
 namespace {
 
+constexpr std::size_t fewest_steps_of_interval = 6;  // stats::median_interval: fewer give their range
+
 constexpr const char* step_rule =
     "A step's time is the mean over its ranks. Values are medians over the measured steps with the median's 95 % "
     "interval (whole repeats are resampled). ";
@@ -82,17 +84,21 @@ Table step_table(const Source& source) {
           "Speedup = throughput(N) / throughput(1). Weak efficiency = speedup / N. Communication overhead = exposed "
           "communication / step. Confidence: the coverage of the interval low to high; it is below 95 % if there are "
           "too few steps or repeats. Wrapper cost = step − the same step timed without the DDP wrapper.");
-  add(table,
-      {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
-       seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
-       share("step_confidence", "confidence"), quantity("throughput_samples_per_s", "throughput", "samples/s"),
-       quantity("speedup", "speedup", "×"), share("weak_efficiency", "weak efficiency"),
-       share("communication_overhead", "comm. overhead"), seconds("unwrapped_median_s", "without DDP", "step_median_s"),
-       seconds("wrapper_cost_s", "wrapper cost", "step_median_s"),
-       count("threads_per_rank", "threads per rank", "threads"),
-       quantity("oversubscription", "threads per core", "×")});
+  add(table, {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
+              seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
+              share("step_confidence", "confidence"), text("step_bounds", "low to high"),
+              quantity("throughput_samples_per_s", "throughput", "samples/s"), quantity("speedup", "speedup", "×"),
+              share("weak_efficiency", "weak efficiency"), share("communication_overhead", "comm. overhead"),
+              seconds("unwrapped_median_s", "without DDP", "step_median_s"),
+              seconds("wrapper_cost_s", "wrapper cost", "step_median_s"),
+              count("threads_per_rank", "threads per rank", "threads"),
+              quantity("oversubscription", "threads per core", "×")});
   for (Column& column : table.columns)
     if (column.name == "oversubscription" || column.name == "step_confidence") column.hide_constant = true;
+  const auto few = [](const metrics::Configuration& c) { return c.timed().size() < fewest_steps_of_interval; };
+  if (std::ranges::any_of(source.configurations,
+                          [&](const metrics::Configuration& c) { return !c.measured.empty() && few(c); }))
+    table.note += " Range: of fewer than 6 steps, low and high are the smallest and the largest.";
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     const stats::Interval step = metrics::median_of(c.timed(), &metrics::RunStep::duration_s);
@@ -104,8 +110,8 @@ Table step_table(const Source& source) {
     }
     Row row = configuration_cells(c);
     add(row, {static_cast<std::int64_t>(c.timed().size()), step.mid, step.low, step.high,
-              std::min(metrics::confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
-              ratio(faster, static_cast<double>(c.world_size)),
+              std::min(metrics::confidence, step.achieved_confidence), few(c) ? Cell("range") : Cell(),
+              where_positive(throughput(c)), known(faster), ratio(faster, static_cast<double>(c.world_size)),
               c.communication_known ? ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid) : Cell(),
               known(unwrapped), known(cost), c.threads_per_rank, c.oversubscription});
     table.rows.push_back(std::move(row));

@@ -1,0 +1,332 @@
+#include "analysis/report/answer/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "analysis/fit/text.hpp"
+#include "analysis/predict/prediction.hpp"
+#include "analysis/report/answer/glance.hpp"
+#include "analysis/report/render/render.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
+#include "analysis/report/tables/models/stored_models.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
+#include "simulator/scaling/efficiency.hpp"
+#include "simulator/units/units.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using Curve = std::vector<GlanceStep>;  // of one strategy, by N
+
+constexpr double least_gain = 1.02;  // speedup below which a change is not named
+
+std::string seconds_text(double value_s) { return units::format_quantity(value_s, "s"); }
+
+std::string confidence_text(double confidence) { return fmt::format("{:.3g} %", 100.0 * confidence); }
+
+std::string share_text(double share) { return units::percent(share, 3); }
+
+const Table* outlook_of(const Source& source, std::string_view name) {
+  const auto found = std::ranges::find(source.outlook, name, &Table::name);
+  return found == source.outlook.end() ? nullptr : &*found;
+}
+
+template <class Value>
+std::optional<Value> value_of(const Table& table, const Row& row, std::string_view column) {
+  const auto* value = std::get_if<Value>(&cell_of(table, row, column));
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+const GlanceStep* largest_measured(const Curve& curve) {
+  const auto found = std::find_if(curve.rbegin(), curve.rend(), [](const GlanceStep& step) { return step.measured; });
+  return found == curve.rend() ? nullptr : &*found;
+}
+
+std::string bounds_text(const GlanceStep& step) {
+  const std::string bounds = fmt::format("{} to {}", seconds_text(step.low_s), seconds_text(step.high_s));
+  if (step.range && step.steps == 1) return "1 step";
+  if (step.range) return fmt::format("range of {} steps: {}", step.steps, bounds);
+  return fmt::format("{}: {}", confidence_text(step.confidence), bounds);
+}
+
+// Returns true if an imported measurement of one process exchanged no gradients.
+bool alone_without_ddp(const Source& source, const GlanceStep& step) {
+  return step.workers == 1 && step.strategy == "ddp" &&
+         std::ranges::any_of(source.configurations, [&](const metrics::Configuration& c) {
+           return c.kind == "import" && c.world_size == 1 && !c.measured.empty() && c.communication_known &&
+                  std::ranges::all_of(c.measured, [](const auto& one) { return one.communication_s == 0.0; });
+         });
+}
+
+// `with_parts`: with the parts of the step.
+std::string measured_sentence(const Source& source, const Curve& curve, bool with_parts) {
+  const GlanceStep* step = largest_measured(curve);
+  if (step == nullptr) return "";
+  std::string text = fmt::format("N = {}{}: {} per step ({})", step->workers,
+                                 alone_without_ddp(source, *step) ? " (one process without DDP)" : "",
+                                 seconds_text(step->step_s), bounds_text(*step));
+  if (step->throughput) text += fmt::format(", {} samples/s", units::format_significant(*step->throughput, 4));
+  if (step->speedup && step->efficiency && step->workers > 1)
+    text += fmt::format(", {} × the throughput of N = 1 (weak efficiency {})",
+                        units::format_significant(*step->speedup, 3), share_text(*step->efficiency));
+  std::string parts;
+  for (const auto& [share, what] : {std::pair{step->compute, "compute"},
+                                    {step->transfer, "exposed transfer"},
+                                    {step->skew, "waiting for slower ranks"},
+                                    {step->host, "waiting for the host's launches"}})
+    if (with_parts && share && *share >= 0.001)
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", share_text(*share), what);
+  return text + (parts.empty() ? "." : ". Of the step: " + parts + ".");
+}
+
+std::string predicted_text(double step_s, double low_s, double high_s, double confidence, bool wide) {
+  const std::string bounds = fmt::format("{} to {}", seconds_text(low_s), seconds_text(high_s));
+  return wide ? fmt::format("{} per step ({})", bounds, confidence_text(confidence))
+              : fmt::format("{} per step ({}: {})", seconds_text(step_s), confidence_text(confidence), bounds);
+}
+
+std::string predicted_sentence(const Source& source, const Curve& curve) {
+  const GlanceStep& step = curve.back();
+  if (step.measured) return "";
+  std::string text = fmt::format("N = {}: {}", step.workers,
+                                 predicted_text(step.step_s, step.low_s, step.high_s, step.confidence, step.wide()));
+  if (step.efficiency && !step.wide()) text += fmt::format(", weak efficiency {}", share_text(*step.efficiency));
+  if (step.dedicated_s) {
+    const auto cores = source.configurations.empty() ? 0 : source.configurations.front().cores;
+    GlanceStep own = step;
+    own.low_s = *step.dedicated_low_s;
+    own.high_s = *step.dedicated_high_s;
+    text += fmt::format(", if all ranks share these {} core{}; with own cores for each rank {}", cores,
+                        cores == 1 ? "" : "s",
+                        predicted_text(*step.dedicated_s, own.low_s, own.high_s, step.confidence, own.wide()));
+  }
+  return text + ".";
+}
+
+// The fastest N, and the N from which communication takes more than half of the step.
+std::string scaling_sentence(const Source& source, const Curve& curve) {
+  std::string text;
+  if (curve.size() > 1) {
+    // Without samples the throughput is in steps of all workers: every N has the same batch per worker.
+    const bool samples = std::ranges::all_of(curve, [](const GlanceStep& step) { return step.throughput.has_value(); });
+    const auto rate = [&](const GlanceStep& step) {
+      return samples ? *step.throughput : static_cast<double>(step.workers) / step.step_s;
+    };
+    const auto best = std::ranges::max_element(curve, {}, rate);
+    const char* source_of_best = best->measured ? "measured"
+                                 : best->wide() ? "predicted with a wide interval"
+                                                : "predicted";
+    text = best == curve.begin()
+               ? fmt::format("Adding workers does not increase throughput: N = {} is fastest.", best->workers)
+               : fmt::format("Throughput is highest at N = {} ({}{}).", best->workers, source_of_best,
+                             best == curve.end() - 1 ? ", the largest N here" : "");
+  }
+  const Table knees = knee_table(source);
+  for (const Row& row : knees.rows)
+    if (value_of<std::string>(knees, row, "strategy") == curve.front().strategy &&
+        value_of<double>(knees, row, "threshold") == scaling::communication_bound_share)
+      if (const auto knee = value_of<std::int64_t>(knees, row, "knee_workers")) {
+        text += fmt::format("{}Communication-bound from N = {} on.", text.empty() ? "" : " ", *knee);
+        break;
+      }
+  return text;
+}
+
+std::string bound_text(const GlanceStep& step, bool with_meaning) {
+  const std::string_view meaning = with_meaning ? term_meaning(step.bound) : std::string_view();
+  return fmt::format("at N = {} {}{}", step.workers, step.bound, meaning.empty() ? "" : fmt::format(" ({})", meaning));
+}
+
+// `with_meanings`: with the meanings of the terms.
+std::string binds_sentence(const Curve& curve, bool with_meanings) {
+  const GlanceStep* first = largest_measured(curve);
+  const GlanceStep& last = curve.back();
+  std::string text;
+  if (first != nullptr && !first->bound.empty()) text = bound_text(*first, with_meanings);
+  if (&last != first && !last.bound.empty() && (first == nullptr || first->bound != last.bound))
+    text += (text.empty() ? "" : ", ") + bound_text(last, with_meanings);
+  if (text.empty()) return "";
+  text += ".";
+  const bool host = (first != nullptr && first->bound == "host") || last.bound == "host";
+  if (host) text += fmt::format(" Usual remedies: {}.", fit::host_remedies);
+  text.front() = 'A';
+  return text;
+}
+
+// Returns the row of the kind with the largest gain for the strategy, or nullptr.
+const Row* best_change(const Table& table, const std::string& strategy, std::string_view kind) {
+  for (const Row& row : table.rows)
+    if (value_of<std::string>(table, row, "strategy") == strategy &&
+        value_of<std::string>(table, row, "kind") == kind &&
+        value_of<double>(table, row, "speedup").value_or(0.0) >= least_gain)
+      return &row;
+  return nullptr;
+}
+
+std::string gain_text(const Table& table, const Row& row) {
+  const auto real = [&](const char* column) { return value_of<double>(table, row, column).value_or(1.0); };
+  const auto number = [&](const char* column) { return units::format_significant(real(column), 3); };
+  const std::string change = *value_of<std::string>(table, row, "change"), low = number("speedup_low"),
+                    high = number("speedup_high");
+  if (real("speedup_high") > widest_headline * real("speedup_low"))
+    return fmt::format("{}: {} to {} × the throughput", change, low, high);
+  return fmt::format("{}: {} × the throughput ({} to {})", change, number("speedup"), low, high);
+}
+
+std::string helps_sentence(const Source& source, const std::string& strategy) {
+  const Table* table = outlook_of(source, "what_helps");
+  if (table == nullptr || table->rows.empty()) return "";
+  const Row* setting = best_change(*table, strategy, "setting");
+  const Row* machine = best_change(*table, strategy, "machine");
+  const auto any = std::ranges::find_if(
+      table->rows, [&](const Row& row) { return value_of<std::string>(*table, row, "strategy") == strategy; });
+  if (any == table->rows.end()) return "";
+  std::string text = fmt::format("At N = {} ", *value_of<std::int64_t>(*table, *any, "workers"));
+  text +=
+      setting != nullptr ? gain_text(*table, *setting) : std::string("no usual setting raises the throughput by 2 %");
+  return text + (machine != nullptr ? "; other hardware: " + gain_text(*table, *machine) : "") + ".";
+}
+
+std::string rate_or_factor(const Table& table, const Row& row, const char* rate, const char* factor) {
+  if (const auto value = value_of<double>(table, row, rate)) return fmt::format("{:.4g}", *value);
+  if (const auto value = value_of<double>(table, row, factor)) return fmt::format("{:.4g} × the tuned rate", *value);
+  return "";
+}
+
+std::string rate_sentence(const Source& source) {
+  const Table* table = outlook_of(source, "rate_choice");
+  if (table == nullptr) return "";
+  if (table->rows.empty()) return table->empty;
+  const Row& row = table->rows.back();
+  const auto rule = [&](const char* column) { return value_of<std::string>(*table, row, column).value_or(""); };
+  const std::string optimizer = rule("optimizer"), other = rate_or_factor(*table, row, "other_lr", "other_factor");
+  const std::string chosen = rate_or_factor(*table, row, "lr", "factor");
+  std::string text = fmt::format("N = {}, global batch {}: ", *value_of<std::int64_t>(*table, row, "workers"),
+                                 *value_of<std::int64_t>(*table, row, "global_batch_samples"));
+  text += fmt::format("{} ({} rule{})", chosen.empty() ? "none" : chosen, rule("rule"),
+                      optimizer.empty() ? "" : " for " + optimizer);
+  if (const std::string note = rule("note"); chosen.empty() && !note.empty()) text += ": " + note;
+  if (!other.empty()) text += fmt::format("; {} rule: {}", rule("other_rule"), other);
+  text += ".";
+  if (chosen.empty())
+    for (auto smaller = table->rows.rbegin(); smaller != table->rows.rend(); ++smaller)
+      if (const std::string rate = rate_or_factor(*table, *smaller, "lr", "factor"); !rate.empty()) {
+        text += fmt::format(" The largest N here with a rate: N = {}, {}.",
+                            *value_of<std::int64_t>(*table, *smaller, "workers"), rate);
+        break;
+      }
+  if (!value_of<double>(*table, row, "lr") && !value_of<double>(*table, row, "other_lr"))
+    text += fmt::format(
+        " Give the rate that was tuned at a global batch of {}: ddpprof lr FILE.db --workers {} --base LR.",
+        *value_of<std::int64_t>(*table, row, "base_batch_samples"), *value_of<std::int64_t>(*table, row, "workers"));
+  return text;
+}
+
+// Returns what the predictions assume about links between nodes that were not measured; empty if they need none.
+std::string links_sentence(const Source& source, const std::string& strategy) {
+  for (const store::PredictionRow& row : read_predictions(source))
+    if (row.strategy == strategy)
+      if (std::string text = fit::unmeasured_links(row); !text.empty()) {
+        text.front() = 'L';
+        return " " + text + ".";
+      }
+  return "";
+}
+
+// Returns the N that the sentences about a strategy name.
+std::set<GlancePlace> named_places(const Table& answer) {
+  std::set<GlancePlace> named;
+  constexpr std::string_view before = "N = ";
+  for (const Row& row : answer.rows) {
+    const auto &about = std::get<std::string>(row[0]), &text = std::get<std::string>(row[1]);
+    for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
+      std::int64_t workers = 0;
+      std::from_chars(text.data() + at + before.size(), text.data() + text.size(), workers);
+      named.emplace(about.substr(0, about.find(' ')), workers);
+    }
+  }
+  return named;
+}
+
+std::size_t lines_of(const std::vector<Table>& tables) {
+  std::ostringstream text;
+  render({"", "", tables}, Format::table, text);
+  const std::string all = text.str();
+  return static_cast<std::size_t>(std::ranges::count(all, '\n'));
+}
+
+}  // namespace
+
+Table answer_table(const Source& source) {
+  Table table;
+  table.name = "answer";
+  table.title = "Answer";
+  table.empty = no_measured_step;
+  table.columns = {text("about", "about"), prose("answer", "answer")};
+  table.key_columns = 1;
+  table.plain = true;
+  std::map<std::string, Curve> curves;
+  for (GlanceStep& step : glance_steps(source)) curves[step.strategy].push_back(std::move(step));
+  const auto add = [&](const std::string& about, const std::string& sentence) {
+    if (!sentence.empty()) table.rows.push_back({about, sentence});
+  };
+  for (const auto& [strategy, curve] : curves) {
+    add(strategy + " measured", measured_sentence(source, curve, curves.size() == 1));
+    const std::string predicted = predicted_sentence(source, curve);
+    add(strategy + " predicted", predicted.empty() ? "" : predicted + links_sentence(source, strategy));
+    add(strategy + " scaling", scaling_sentence(source, curve));
+    add(strategy + " is bound", binds_sentence(curve, curves.size() == 1));
+    add(strategy + " is helped", helps_sentence(source, strategy));
+  }
+  if (table.rows.empty()) return table;
+  add("learning rate", rate_sentence(source));
+  const Table next = next_measurements_table(source);
+  if (!next.rows.empty())
+    add("measure next", fmt::format("{}: {}.", std::get<std::string>(next.rows.front()[0]),
+                                    std::get<std::string>(next.rows.front()[1])));
+  return table;
+}
+
+std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
+  const std::vector<GlanceStep> steps = glance_steps(source);
+  constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, most_warnings = 3;
+  Table answer = answer_table(source);
+  const std::set<GlancePlace> named = named_places(answer);
+  const Table all_warnings = main_warnings_table(source, most_warnings);
+  std::size_t rows = most_rows, warnings = most_warnings;
+  // Sentences of further strategies that are left out one after another.
+  std::vector<std::string_view> less_important = {" scaling", " is bound", " is helped"};
+  while (true) {
+    Table shown_warnings = all_warnings;
+    shown_warnings.rows.resize(std::min(warnings, all_warnings.rows.size()));
+    std::vector<Table> tables{answer};
+    for (Table& table : std::vector{glance_table(steps, rows, named), std::move(shown_warnings)})
+      if (!table.rows.empty()) tables.push_back(std::move(table));
+    if (lines_of(tables) <= most_lines) return tables;
+    if (rows > usual_rows) {
+      --rows;
+    } else if (warnings > 2) {
+      --warnings;
+    } else if (!less_important.empty()) {
+      const std::string first = steps.empty() ? "" : steps.front().strategy + " ";
+      std::erase_if(answer.rows, [&](const Row& row) {
+        const auto& about = std::get<std::string>(row[0]);
+        return about.ends_with(less_important.back()) && !about.starts_with(first);
+      });
+      less_important.pop_back();
+    } else if (rows > fewest_rows) {
+      --rows;
+    } else if (warnings > 0) {
+      --warnings;
+    } else {
+      return tables;
+    }
+  }
+}
+
+}  // namespace ddpprof::report

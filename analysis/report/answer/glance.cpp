@@ -1,0 +1,161 @@
+#include "analysis/report/answer/glance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/metrics/scaling.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/models/stored_models.hpp"
+#include "analysis/report/tables/steps/steps.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+std::optional<double> real_cell(const Table& table, const Row& row, std::string_view column) {
+  const auto* value = std::get_if<double>(&cell_of(table, row, column));
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+std::int64_t whole_cell(const Table& table, const Row& row, std::string_view column) {
+  const auto* value = std::get_if<std::int64_t>(&cell_of(table, row, column));
+  return value ? *value : 0;
+}
+
+std::string text_cell(const Table& table, const Row& row, std::string_view column) {
+  const auto* value = std::get_if<std::string>(&cell_of(table, row, column));
+  return value ? *value : "";
+}
+
+using Steps = std::map<std::pair<std::string, std::int64_t>, GlanceStep>;
+
+void add_measured(const Source& source, Steps& steps) {
+  Source scaled{source.db, {}};
+  for (const metrics::Configuration* c : scaling_configurations(source.configurations))
+    scaled.configurations.push_back(*c);
+  const Table table = step_table(scaled);
+  for (const Row& row : table.rows) {
+    GlanceStep step;
+    step.strategy = text_cell(table, row, "strategy");
+    step.workers = whole_cell(table, row, "workers");
+    step.measured = true;
+    step.steps = whole_cell(table, row, "steps");
+    step.range = !text_cell(table, row, "step_bounds").empty();
+    step.confidence = real_cell(table, row, "step_confidence").value_or(0.0);
+    step.step_s = real_cell(table, row, "step_median_s").value_or(0.0);
+    step.low_s = real_cell(table, row, "step_low_s").value_or(0.0);
+    step.high_s = real_cell(table, row, "step_high_s").value_or(0.0);
+    step.throughput = real_cell(table, row, "throughput_samples_per_s");
+    step.efficiency = real_cell(table, row, "weak_efficiency");
+    step.speedup = real_cell(table, row, "speedup");
+    if (step.step_s > 0.0) steps.try_emplace({step.strategy, step.workers}, step);
+  }
+}
+
+void add_predicted(const Source& source, Steps& steps) {
+  // Only the first grouping by host of each strategy. The table of predictions has all.
+  std::map<std::string, std::int64_t> grouping;
+  const Table table = predictions_table(source);
+  for (const Row& row : table.rows) {
+    GlanceStep step;
+    step.strategy = text_cell(table, row, "strategy");
+    step.workers = whole_cell(table, row, "workers");
+    const std::int64_t per_node = whole_cell(table, row, "gpus_per_node");
+    if (grouping.try_emplace(step.strategy, per_node).first->second != per_node) continue;
+    step.step_s = real_cell(table, row, "step_s").value_or(0.0);
+    if (!(step.step_s > 0.0)) continue;
+    step.low_s = real_cell(table, row, "step_low_s").value_or(0.0);
+    step.high_s = real_cell(table, row, "step_high_s").value_or(0.0);
+    step.confidence = real_cell(table, row, "confidence").value_or(0.0);
+    step.throughput = real_cell(table, row, "throughput_samples_per_s");
+    step.efficiency = real_cell(table, row, "efficiency");
+    const auto shares = [&](GlanceStep& of) {
+      of.compute = real_cell(table, row, "compute_share");
+      of.transfer = real_cell(table, row, "exposed_share");
+      of.skew = real_cell(table, row, "skew_share");
+      of.host = real_cell(table, row, "host_share");
+      of.bound = text_cell(table, row, "bound");
+    };
+    const auto [at, added] = steps.try_emplace({step.strategy, step.workers}, step);
+    // A prediction for another machine than the measured one has other parts.
+    if (added || std::abs(at->second.step_s - step.step_s) <= 0.01 * step.step_s) shares(at->second);
+  }
+}
+
+void add_dedicated(const Source& source, Steps& steps) {
+  const auto table = std::ranges::find(source.outlook, "dedicated_predictions", &Table::name);
+  if (table == source.outlook.end()) return;
+  for (const Row& row : table->rows) {
+    const auto at = steps.find({text_cell(*table, row, "strategy"), whole_cell(*table, row, "workers")});
+    if (at == steps.end()) continue;
+    at->second.dedicated_s = real_cell(*table, row, "step_s");
+    at->second.dedicated_low_s = real_cell(*table, row, "step_low_s");
+    at->second.dedicated_high_s = real_cell(*table, row, "step_high_s");
+  }
+}
+
+}  // namespace
+
+bool GlanceStep::wide() const { return high_s > widest_headline * low_s; }
+
+std::vector<GlanceStep> glance_steps(const Source& source) {
+  Steps steps;
+  add_measured(source, steps);
+  add_predicted(source, steps);
+  add_dedicated(source, steps);
+  std::vector<GlanceStep> all;
+  for (auto& [key, step] : steps) all.push_back(std::move(step));
+  return all;
+}
+
+Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const std::set<GlancePlace>& kept) {
+  Table table;
+  table.name = "at_a_glance";
+  table.title = "Steps, measured and predicted";
+  table.empty = "No step was measured or predicted.";
+  table.columns = {text("strategy", "strategy", true),
+                   count("workers", "N", "workers"),
+                   text("source", "source"),
+                   digits(seconds("step_s", "step"), 4),
+                   digits(seconds("low_s", "low", "step_s"), 4),
+                   digits(seconds("high_s", "high", "step_s"), 4),
+                   digits(quantity("throughput_samples_per_s", "throughput", "samples/s"), 4),
+                   share("efficiency", "efficiency"),
+                   share("compute_share", "compute"),
+                   share("transfer_share", "exposed transfer"),
+                   share("skew_share", "skew"),
+                   share("host_share", "host"),
+                   text("bound", "bound"),
+                   digits(seconds("dedicated_step_s", "dedicated", "step_s"), 4)};
+  for (Column& column : table.columns)
+    column.hide_zero = column.name == "skew_share" || column.name == "host_share" || column.name == "transfer_share";
+  table.key_columns = 2;
+  std::vector<const GlanceStep*> shown;
+  for (const GlanceStep& step : steps) shown.push_back(&step);
+  // Removes the row whose neighbours in N are nearest, so that the ends of each strategy stay.
+  bool all_kept = false;  // only rows of `kept` can be removed
+  while (shown.size() > most) {
+    std::size_t closest = shown.size();
+    double least = 0.0;
+    for (std::size_t i = 1; i + 1 < shown.size(); ++i) {
+      if (shown[i - 1]->strategy != shown[i]->strategy || shown[i + 1]->strategy != shown[i]->strategy) continue;
+      if (!all_kept && kept.contains({shown[i]->strategy, shown[i]->workers})) continue;
+      const double gap = static_cast<double>(shown[i + 1]->workers) / static_cast<double>(shown[i - 1]->workers);
+      if (closest == shown.size() || gap < least) closest = i, least = gap;
+    }
+    if (closest == shown.size() && all_kept) break;
+    if (closest == shown.size())
+      all_kept = true;
+    else
+      shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(closest));
+  }
+  for (const GlanceStep* step : shown)
+    table.rows.push_back({step->strategy, step->workers, std::string(step->measured ? "measured" : "predicted"),
+                          step->step_s, step->low_s, step->high_s, known(step->throughput), known(step->efficiency),
+                          known(step->compute), known(step->transfer), known(step->skew), known(step->host),
+                          step->bound.empty() ? Cell() : Cell(step->bound), known(step->dedicated_s)});
+  return table;
+}
+
+}  // namespace ddpprof::report

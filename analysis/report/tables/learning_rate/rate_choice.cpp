@@ -1,0 +1,82 @@
+#include "analysis/report/tables/learning_rate/rate_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "analysis/report/core/columns.hpp"
+#include "simulator/learning_rate/rules.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using learning_rate::Rule;
+
+// A rule's factor and rate at one N; unknown if the rule refuses this N.
+struct Scaled {
+  Cell factor, rate;
+  std::string refused;
+};
+
+Scaled scaled(const RateChoice& choice, Rule rule, std::int64_t workers) {
+  learning_rate::Plan plan = fit::plan_of(choice.options, workers);
+  plan.adaptive_optimizer = choice.adaptive.value_or(false);
+  if (!choice.base_known) plan.base_lr = 1.0;
+  if (const auto why = learning_rate::refusal(rule, plan)) return {{}, {}, *why};
+  const learning_rate::Schedule schedule = learning_rate::schedule_of(rule, plan);
+  return {schedule.target_lr / schedule.base_lr, choice.base_known ? Cell(schedule.target_lr) : Cell(), ""};
+}
+
+}  // namespace
+
+Rule rule_of(const RateChoice& choice) {
+  const Rule named = choice.options.rule;
+  if (choice.options.applied || (named != Rule::linear && named != Rule::square_root)) return named;
+  return choice.adaptive.value_or(false) ? Rule::square_root : Rule::linear;
+}
+
+Table rate_choice_table(const RateChoice& choice) {
+  Table table;
+  table.name = "rate_choice";
+  table.title = "Learning rate for this optimizer";
+  const std::int64_t base_batch = choice.options.base_batch();
+  table.note = fmt::format(
+      "Factor: the rate at this N / the base rate. The base rate is the one tuned at a global batch of {} samples. "
+      "Linear is the rule for SGD (Goyal et al. 2017), square root the rule for Adam and similar optimizers (Malladi "
+      "et al. 2022).{}{}",
+      base_batch,
+      choice.base_known ? "" : " No base rate is recorded: ddpprof lr FILE.db --workers N --base LR gives the rates.",
+      choice.adaptive ? ""
+                      : " The optimizer is not recorded: the first rule is for SGD, the other for Adam (ddpprof lr "
+                        "--optimizer).");
+  table.empty = "No worker counts given. Give at least one, for example 8,16,64.";
+  table.columns = {count("workers", "N", "workers"),
+                   count("global_batch_samples", "global batch", "samples"),
+                   text("optimizer", "optimizer"),
+                   text("rule", "rule"),
+                   digits(quantity("factor", "factor", "×"), 4),
+                   digits(quantity("lr", "rate", ""), 4),
+                   text("other_rule", "other rule"),
+                   digits(quantity("other_factor", "factor", "×"), 4),
+                   digits(quantity("other_lr", "rate", ""), 4),
+                   count("base_batch_samples", "tuned at", "samples"),
+                   prose("note", "note")};
+  table.key_columns = 1;
+  table.columns.back().hide_zero = true;
+  const Rule rule = rule_of(choice);
+  const bool usual = rule == Rule::linear || rule == Rule::square_root;
+  const Rule other = rule == Rule::linear ? Rule::square_root : Rule::linear;
+  for (const std::int64_t workers :
+       std::set<std::int64_t>(choice.options.workers.begin(), choice.options.workers.end())) {
+    const Scaled first = scaled(choice, rule, workers);
+    const Scaled second = usual ? scaled(choice, other, workers) : Scaled{};
+    table.rows.push_back({workers, learning_rate::global_batch(workers, choice.options.samples_per_worker),
+                          choice.optimizer.empty() ? Cell() : Cell(choice.optimizer), learning_rate::to_string(rule),
+                          first.factor, first.rate, usual ? Cell(learning_rate::to_string(other)) : Cell(),
+                          second.factor, second.rate, base_batch,
+                          first.refused.empty() ? Cell() : Cell(first.refused)});
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

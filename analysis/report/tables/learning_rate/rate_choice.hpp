@@ -1,0 +1,27 @@
+// The learning rate that the rule for the job's optimizer gives at each N, and what the other usual rule gives.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/predict/learning_rate.hpp"
+#include "analysis/report/core/table.hpp"
+
+namespace ddpprof::report {
+
+struct RateChoice {
+  fit::LearningRateOptions options;  // with the rule that the scenario names
+  bool base_known = true;            // false: only factors are shown
+  std::string optimizer;             // "AdamW"; empty: not recorded
+  std::optional<bool> adaptive;      // the optimizer scales the rate of each parameter; empty: unknown
+};
+
+// Returns the rule for the optimizer: linear for SGD, square root for adaptive optimizers (simulator/learning_rate). A
+// rule that the training applied, or that is neither linear nor square root, stays.
+learning_rate::Rule rule_of(const RateChoice&);
+
+// One row for each of the options' N. Factor: target rate / base rate. Throws std::invalid_argument if the options are
+// invalid.
+Table rate_choice_table(const RateChoice&);
+
+}  // namespace ddpprof::report

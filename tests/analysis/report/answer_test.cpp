@@ -1,0 +1,470 @@
+// The report `answer` of 200 generated databases: every number is a cell of the full report, every comparison is true
+// of its cells, and the text fits on a screen.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "analysis/report/render/render.hpp"
+#include "analysis/report/report.hpp"
+#include "analysis/report/tables/learning_rate/rate_choice.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
+#include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+// Numbers with the same sequence in every standard library.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(engine_() >> 11U) / 9007199254740992.0;
+  }
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(count));
+  }
+  bool chance(double p) { return between(0.0, 1.0) < p; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+const char* const terms[] = {"compute", "sharing", "host", "bandwidth", "latency", "skew", "input", "copies"};
+
+struct Made {
+  std::vector<store::PredictionRow> predictions, dedicated;
+  std::vector<fit::RankedChange> changes;
+  RateChoice choice;
+  bool batch_known = true;
+};
+
+store::PredictionRow prediction(Dice& dice, const std::string& strategy, std::int64_t workers, double step_s,
+                                std::int64_t largest_measured, std::int64_t batch) {
+  store::PredictionRow row;
+  row.strategy = strategy;
+  row.world_size = workers;
+  row.step_s = step_s;
+  row.step_low_s = step_s / dice.between(1.0, dice.chance(0.4) ? 6.0 : 1.4);
+  row.step_high_s = step_s * dice.between(1.0, dice.chance(0.4) ? 6.0 : 1.4);
+  row.confidence = 0.9;
+  double left = 1.0;
+  for (double* part : {&row.compute_s, &row.exposed_s, &row.skew_s, &row.host_s}) {
+    const double share = left * dice.between(0.0, 0.9);
+    *part = share * step_s;
+    left -= share;
+  }
+  row.other_s = left * step_s;
+  row.communication_s = row.exposed_s * 1.2;
+  row.throughput = batch > 0 ? static_cast<double>(batch * workers) / step_s : 0.0;
+  row.efficiency = dice.between(0.001, 1.1);
+  row.bound = terms[dice.below(8)];
+  row.extrapolation = static_cast<double>(workers) / static_cast<double>(largest_measured);
+  if (dice.chance(0.1))
+    row.note = "links between nodes were not measured: the interval spans 25 Gbit/s Ethernet to more; far";
+  return row;
+}
+
+// Fills the database with what measurements, fits and predictions would write.
+Made fill(test::SyntheticRun& run, Dice& dice) {
+  Made made;
+  store::BulkLoad load(run.database);
+  const bool import = dice.chance(0.5), cuda = dice.chance(0.3);
+  const std::int64_t batch = dice.chance(0.15) ? 0 : 8 << dice.below(4), accumulation = dice.chance(0.2) ? 4 : 1;
+  made.batch_known = batch > 0;
+  std::int64_t smallest = 64, most_predicted = 0;
+  for (const std::string strategy : {"ddp", "dp"}) {
+    if (strategy == "dp" && dice.chance(0.6)) continue;
+    std::vector<std::int64_t> measured;
+    for (const std::int64_t workers : {1, 2, 4, 8})
+      if (dice.chance(0.5)) measured.push_back(workers);
+    if (measured.empty()) measured.push_back(std::int64_t{1} << dice.below(3));
+    smallest = std::min(smallest, measured.front());
+    const double base_s = std::exp(dice.between(std::log(2e-4), std::log(3.0))), slope = dice.between(-0.1, 1.2);
+    for (const std::int64_t workers : measured) {
+      store::MeasurementRow row = test::train(strategy, workers, batch);
+      row.kind = import ? "import" : "train";
+      if (import) row.scenario_id.reset();
+      row.accumulation = accumulation;
+      row.device = cuda ? "cuda" : "cpu";
+      row.oversubscription = static_cast<double>(workers) / 2.0;
+      const std::int64_t shard = run.shard(run.measurement(row), 0);
+      std::vector<double> steps_s;
+      const std::int64_t steps = 1 + dice.below(12);
+      const double middle_s = base_s * std::pow(static_cast<double>(workers), slope);
+      for (std::int64_t i = 0; i < steps; ++i) {
+        const auto took_ns = static_cast<std::int64_t>(1e9 * middle_s * dice.between(0.9, 1.5));
+        const auto communication_ns =
+            workers == 1 ? 0 : static_cast<std::int64_t>(dice.between(0.0, 0.9) * static_cast<double>(took_ns));
+        run.step(shard, i, i * 10 * took_ns, took_ns, took_ns - communication_ns, communication_ns, 0,
+                 communication_ns / 3, batch * accumulation * workers);
+        steps_s.push_back(units::ns_to_s(took_ns));
+      }
+      if (dice.chance(0.8))
+        made.predictions.push_back(
+            prediction(dice, strategy, workers, stats::median(steps_s), measured.back(), batch * accumulation));
+    }
+    if (dice.chance(0.85))
+      for (std::int64_t workers = 2 * measured.back(); workers <= 64; workers *= 2) {
+        const double step_s = base_s * std::pow(static_cast<double>(workers), slope) * dice.between(0.8, 1.3);
+        made.predictions.push_back(prediction(dice, strategy, workers, step_s, measured.back(), batch * accumulation));
+        if (!cuda && strategy == "ddp")
+          made.dedicated.push_back(prediction(dice, strategy, workers, step_s * dice.between(0.05, 1.0),
+                                              measured.back(), batch * accumulation));
+        most_predicted = std::max(most_predicted, workers);
+      }
+    if (most_predicted == 0) continue;
+    for (const auto& [change, setting] : {std::pair{"accumulation=4", true},
+                                          {"bucket_cap_mb=100", true},
+                                          {"compression=bf16", true},
+                                          {"bandwidth=2x", false},
+                                          {"sharing=dedicated", false}}) {
+      if (dice.chance(0.3)) continue;
+      fit::WhatIfRow effect;
+      effect.strategy = strategy;
+      effect.workers = most_predicted;
+      effect.step_s = base_s;
+      effect.speedup = std::exp(dice.between(-0.1, 2.0));
+      effect.changed_step_s = base_s / effect.speedup;
+      effect.speedup_low = 0.9 * effect.speedup;
+      effect.speedup_high = 1.2 * effect.speedup;
+      made.changes.push_back({change, setting, effect});
+    }
+  }
+  std::ranges::stable_sort(made.changes, std::ranges::greater{}, [](const auto& one) { return one.effect.speedup; });
+  store::Inserter<store::PredictionRow> predictions(run.database);
+  for (const store::PredictionRow& row : made.predictions) predictions.insert(row);
+  const auto diagnostic = [&](const char* severity, const std::string& code, const std::string& message,
+                              const char* advice) {
+    store::DiagnosticRow row;
+    row.severity = severity;
+    row.code = code;
+    row.count = 1;
+    row.message = message;
+    row.advice = advice;
+    store::Inserter<store::DiagnosticRow>(run.database).insert(row);
+  };
+  if (dice.chance(0.6))
+    diagnostic(
+        "info", "measure_next",
+        "ddp at N = 64: a measurement of ddp at N = 4 would narrow the 90 % interval most, from about ±80 % to ±45 %",
+        "add 4 to the measured worker counts");
+  for (const char* code : {"fit_doubtful", "links_not_measured", "rank_missing", "cores_unknown", "device_idle"})
+    if (dice.chance(0.4))
+      diagnostic(
+          dice.chance(0.2) ? "error" : "warning", code,
+          std::string("something about ") + code +
+              " that needs many words, because it has to be wrapped; it has a second clause, "
+              "which is as long as the first one and says nothing new; and a third clause, to be left out of a screen",
+          "do something about it, which takes long to say as well");
+  // Interval of the largest N, twice: equal warnings.
+  diagnostic("warning", "prediction_uncertain", "ddp at N = 32: the interval spans more than a factor of ten",
+             "measure more");
+  made.choice.options.workers = {smallest, most_predicted > 0 ? most_predicted : 64};
+  made.choice.options.base_workers = smallest;
+  made.choice.options.samples_per_worker = std::max<std::int64_t>(1, batch * accumulation);
+  made.choice.options.base_lr = dice.between(1e-4, 1.0);
+  made.choice.base_known = dice.chance(0.5);
+  if (dice.chance(0.8)) made.choice.adaptive = dice.chance(0.5);
+  made.choice.options.adaptive_optimizer = made.choice.adaptive.value_or(false);
+  if (made.choice.adaptive) made.choice.optimizer = *made.choice.adaptive ? "AdamW" : "SGD";
+  load.commit();
+  run.database.finish_load();
+  return made;
+}
+
+ScenarioTables tables_of(const Made& made) {
+  ScenarioTables tables;
+  tables.outlook = [made] {
+    std::vector<Table> all{what_helps_table(made.changes, 0.9), dedicated_predictions_table(made.dedicated)};
+    if (made.batch_known) all.push_back(rate_choice_table(made.choice));
+    return all;
+  };
+  return tables;
+}
+
+// The cells of a report by unit, as they are written in a sentence.
+struct Cells {
+  std::map<std::string, std::set<std::string>> numbers;  // by the text after the number
+  std::set<std::string> words;                           // texts of cells, the longest first by use
+
+  // Notes have clauses, which begin a sentence with a capital letter.
+  void add_words(const std::string& text) {
+    words.insert(text);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find("; ", at), text.size());
+      std::string clause = text.substr(at, end - at);
+      words.insert(clause);
+      clause[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(clause[0])));
+      words.insert(clause);
+      at = end + 2;
+    }
+  }
+
+  explicit Cells(const Report& report) {
+    for (const Table& table : report.tables)
+      for (const Row& row : table.rows)
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          const Column& column = table.columns[i];
+          if (const auto* whole = std::get_if<std::int64_t>(&row[i])) numbers[""].insert(std::to_string(*whole));
+          if (const auto* text = std::get_if<std::string>(&row[i])) add_words(*text);
+          const auto* real = std::get_if<double>(&row[i]);
+          if (real == nullptr) continue;
+          if (column.kind == Kind::share) {
+            numbers["%"].insert(units::percent(*real, 3));
+            numbers["%"].insert(units::format_significant(100.0 * *real, 3) + " %");
+            if (column.name.ends_with("confidence"))
+              numbers["%"].insert(std::to_string(std::lround(100.0 * *real)) + " %");
+          } else if (column.unit == "s") {
+            numbers["s"].insert(units::format_quantity(*real, "s"));
+          } else {
+            for (const int digits : {3, 4}) numbers[column.unit].insert(units::format_significant(*real, digits));
+            numbers[column.unit].insert(fmt::format("{:.4g}", *real));
+          }
+        }
+  }
+};
+
+// Returns the sentence without texts that are cells, and without the constants of the sentences themselves.
+std::string without_words(std::string sentence, const Cells& cells) {
+  std::vector<std::string> remove(cells.words.begin(), cells.words.end());
+  for (const char* constant : {"no usual setting raises the throughput by 2 %", "the throughput of N = 1"})
+    remove.emplace_back(constant);
+  std::ranges::sort(remove, std::ranges::greater{}, &std::string::size);
+  for (const std::string& text : remove) {
+    if (text.size() < 6 || text.find_first_of("0123456789") == std::string::npos) continue;
+    for (std::size_t at = 0; (at = sentence.find(text, at)) != std::string::npos;) sentence.erase(at, text.size());
+  }
+  return sentence;
+}
+
+// Returns the numbers of a sentence that are no cells.
+std::vector<std::string> foreign_numbers(const std::string& sentence, const Cells& cells) {
+  static const std::regex number(R"((\d+(?:\.\d+)?)( (?:ns|µs|ms|s\b|min|h\b|%|×|samples/s))?)");
+  std::vector<std::string> foreign;
+  const std::string rest = without_words(sentence, cells);
+  for (auto at = std::sregex_iterator(rest.begin(), rest.end(), number); at != std::sregex_iterator(); ++at) {
+    const std::string value = (*at)[1], unit = (*at)[2];
+    const auto has = [&](const std::string& key, const std::string& text) {
+      const auto found = cells.numbers.find(key);
+      return found != cells.numbers.end() && found->second.contains(text);
+    };
+    bool known = false;
+    if (unit.empty())
+      known = has("", value) || has("×", value);  // of "3.9 × the throughput (3.7 to 4.0)" the second is a factor, too
+    else if (unit == " %")
+      known = has("%", value + unit);
+    else if (unit == " ×")
+      known = has("×", value);
+    else if (unit == " samples/s")
+      known = has("samples/s", value);
+    else
+      known = has("s", value + unit);
+    if (!known) foreign.push_back(value + unit);
+  }
+  return foreign;
+}
+
+const Table* table_named(const Report& report, std::string_view name) {
+  const auto found = std::ranges::find(report.tables, name, &Table::name);
+  return found == report.tables.end() ? nullptr : &*found;
+}
+
+template <class Value>
+std::optional<Value> value(const Table& table, const Row& row, std::string_view column) {
+  const auto* found = std::get_if<Value>(&cell_of(table, row, column));
+  return found ? std::optional(*found) : std::nullopt;
+}
+
+// Throughput by N, measured steps first; workers / step if some row has no throughput.
+std::map<std::int64_t, double> rates(const Report& full, const std::string& strategy) {
+  std::map<std::int64_t, double> throughput, by_step;
+  for (const auto& [name, step] : {std::pair{"step", "step_median_s"}, {"predictions", "step_s"}})
+    if (const Table* table = table_named(full, name))
+      for (const Row& row : table->rows)
+        if (value<std::string>(*table, row, "strategy") == strategy) {
+          const auto workers = *value<std::int64_t>(*table, row, "workers");
+          const bool added =
+              by_step.try_emplace(workers, static_cast<double>(workers) / *value<double>(*table, row, step)).second;
+          if (const auto known = value<double>(*table, row, "throughput_samples_per_s"); known && added)
+            throughput.emplace(workers, *known);
+        }
+  return throughput.size() == by_step.size() ? throughput : by_step;
+}
+
+void expect_true_comparisons(const std::string& strategy, const std::string& text, const Report& full) {
+  std::smatch found;
+  const std::map<std::int64_t, double> all = rates(full, strategy);
+  const auto best = std::ranges::max_element(all, {}, [](const auto& one) { return one.second; });
+  if (std::regex_search(text, found, std::regex("Throughput is highest at N = (\\d+) "))) {
+    EXPECT_EQ(std::stoll(found[1]), best->first) << text;
+    EXPECT_EQ(text.find("the largest N here") != std::string::npos, best->first == all.rbegin()->first) << text;
+  }
+  if (std::regex_search(text, found, std::regex("does not increase throughput: N = (\\d+) "))) {
+    EXPECT_EQ(std::stoll(found[1]), best->first) << text;
+    EXPECT_EQ(best->first, all.begin()->first) << text;
+  }
+  const bool bound = std::regex_search(text, found, std::regex("Communication-bound from N = (\\d+) on"));
+  const Table* knees = table_named(full, "knee");
+  std::optional<std::int64_t> knee;
+  if (knees != nullptr)
+    for (const Row& row : knees->rows)
+      if (value<std::string>(*knees, row, "strategy") == strategy && value<double>(*knees, row, "threshold") == 0.5)
+        knee = value<std::int64_t>(*knees, row, "knee_workers");
+  EXPECT_EQ(bound, knee.has_value()) << text;
+  if (!bound) return;
+  EXPECT_EQ(std::stoll(found[1]), *knee) << text;
+  // The shares of the predictions agree with the knee: no N before it is communication-bound, and the knee is.
+  const Table* predictions = table_named(full, "predictions");
+  if (predictions == nullptr) return;
+  for (const Row& row : predictions->rows) {
+    const auto workers = *value<std::int64_t>(*predictions, row, "workers");
+    if (value<std::string>(*predictions, row, "strategy") != strategy || workers < 2 || workers > *knee) continue;
+    const double exposed =
+        *value<double>(*predictions, row, "exposed_share") + *value<double>(*predictions, row, "skew_share");
+    EXPECT_EQ(exposed > 0.5, workers == *knee) << text << " at N = " << workers << ": " << exposed;
+  }
+}
+
+void expect_best_change(const std::string& strategy, const std::string& text, const Report& full) {
+  std::smatch found;
+  const Table* helps = table_named(full, "what_helps");
+  ASSERT_NE(helps, nullptr);
+  const auto largest = [&](const char* kind) {
+    std::optional<std::string> change;
+    double most = 1.02;
+    for (const Row& row : helps->rows)
+      if (value<std::string>(*helps, row, "strategy") == strategy && value<std::string>(*helps, row, "kind") == kind &&
+          *value<double>(*helps, row, "speedup") >= most) {
+        most = *value<double>(*helps, row, "speedup");
+        change = value<std::string>(*helps, row, "change");
+      }
+    return change;
+  };
+  const auto setting = largest("setting"), machine = largest("machine");
+  EXPECT_EQ(text.find("no usual setting") == std::string::npos, setting.has_value()) << text;
+  if (setting) EXPECT_NE(text.find(*setting + ": "), std::string::npos) << text;
+  EXPECT_EQ(text.find("other hardware: ") != std::string::npos, machine.has_value()) << text;
+  if (machine) EXPECT_NE(text.find("other hardware: " + *machine + ": "), std::string::npos) << text;
+}
+
+// The headline names the middle of an interval only if the interval spans at most a factor of 3.
+void expect_honest_headline(const std::string& strategy, const std::string& text, const Report& full) {
+  const Table* predictions = table_named(full, "predictions");
+  ASSERT_NE(predictions, nullptr);
+  for (const Row& row : predictions->rows)
+    if (value<std::string>(*predictions, row, "strategy") == strategy &&
+        text.starts_with("N = " + std::to_string(*value<std::int64_t>(*predictions, row, "workers")) + ":")) {
+      const bool wide =
+          *value<double>(*predictions, row, "step_high_s") > 3.0 * *value<double>(*predictions, row, "step_low_s");
+      const std::string middle = units::format_quantity(*value<double>(*predictions, row, "step_s"), "s");
+      EXPECT_EQ(text.find(": " + middle + " per step (90") == std::string::npos, wide) << text;
+    }
+}
+
+std::size_t line_count(const Report& report) {
+  std::ostringstream text;
+  render(report, Format::table, text);
+  const std::string all = text.str();
+  return static_cast<std::size_t>(std::ranges::count(all, '\n'));
+}
+
+TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("ddpprof_answer_" + std::to_string(getpid()) + ".db");
+  std::map<std::string, int> seen;  // rows of the answer
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Dice dice(seed);
+    test::SyntheticRun run(path);
+    const Made made = fill(run, dice);
+    const Report screen =
+        build_report(run.database, answer_report, metrics::OverlapRule::intersection, tables_of(made));
+    const Report full = build_report(run.database, "summary", metrics::OverlapRule::intersection, tables_of(made));
+    EXPECT_LE(line_count(screen), answer_lines);
+    const Cells cells(full);
+    const Table* answer = table_named(screen, "answer");
+    ASSERT_NE(answer, nullptr);
+    ASSERT_FALSE(answer->rows.empty());
+    const std::vector<Row>& whole = table_named(full, "answer")->rows;
+    for (const Row& row : answer->rows) {
+      const std::string about = std::get<std::string>(row[0]), text = std::get<std::string>(row[1]);
+      const std::string strategy = about.substr(0, about.find(' '));
+      EXPECT_NE(std::ranges::find(whole, row), whole.end()) << about << ": " << text;
+      EXPECT_EQ(foreign_numbers(text, cells), std::vector<std::string>{}) << about << ": " << text;
+      if (about.ends_with("scaling")) expect_true_comparisons(strategy, text, full);
+      if (about.ends_with("is helped")) expect_best_change(strategy, text, full);
+      if (about.ends_with("predicted")) expect_honest_headline(strategy, text, full);
+      ++seen[about];
+    }
+    const Table* glance = table_named(screen, "at_a_glance");
+    ASSERT_NE(glance, nullptr);
+    for (const Row& row : glance->rows)
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (const auto* real = std::get_if<double>(&row[i])) {
+          const Column& column = glance->columns[i];
+          EXPECT_TRUE(std::ranges::any_of(full.tables,
+                                          [&](const Table& table) {
+                                            if (table.name == "at_a_glance") return false;
+                                            for (const Row& other : table.rows)
+                                              for (std::size_t j = 0; j < other.size(); ++j)
+                                                if (table.columns[j].unit == column.unit &&
+                                                    table.columns[j].kind == column.kind && other[j] == row[i])
+                                                  return true;
+                                            return false;
+                                          }))
+              << column.name << " " << *real;
+        }
+    if (const Table* warnings = table_named(screen, "main_warnings"))
+      for (const Row& row : warnings->rows) {
+        std::string message = std::get<std::string>(row[1]);
+        message = message.substr(0, std::min(message.find(" …"), message.find(" (")));
+        EXPECT_TRUE(std::ranges::any_of(cells.words, [&](const std::string& word) {
+          return word.starts_with(message);
+        })) << message;
+      }
+  }
+  std::filesystem::remove(path);
+  for (const char* about : {"ddp measured", "ddp predicted", "ddp scaling", "ddp is bound", "ddp is helped",
+                            "dp predicted", "learning rate", "measure next"})
+    EXPECT_GT(seen[about], 20) << about << ": the generator must make such databases";
+}
+
+// The expected values are those of synthetic_run.hpp's head: a median of 126.25 ms at N = 2, 200 ms at N = 8.
+TEST(Answer, StatesTheNumbersOfASmallRun) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("ddpprof_answer_small_" + std::to_string(getpid()) + ".db");
+  {
+    test::SyntheticRun run(path);
+    run.fill();
+    const Report screen = build_report(run.database, answer_report);
+    const Table* answer = table_named(screen, "answer");
+    ASSERT_NE(answer, nullptr);
+    std::map<std::string, std::string> rows;
+    for (const Row& row : answer->rows) rows[std::get<std::string>(row[0])] = std::get<std::string>(row[1]);
+    EXPECT_TRUE(rows["ddp measured"].starts_with("N = 2: 126 ms per step (range of 4 steps: 115 ms to 145 ms)"))
+        << rows["ddp measured"];
+    EXPECT_TRUE(
+        rows["ddp predicted"].starts_with("N = 8: 200 ms per step (90 %: 180 ms to 230 ms), weak efficiency 50.0 %"))
+        << rows["ddp predicted"];
+    EXPECT_EQ(rows["ddp scaling"],
+              "Throughput is highest at N = 8 (predicted, the largest N here). Communication-bound from N = 8 on.");
+    EXPECT_EQ(rows["ddp is bound"], "At N = 8 bandwidth.");
+    EXPECT_FALSE(rows.contains("learning rate")) << "no caller computed it";
+  }
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace ddpprof::report
