@@ -282,19 +282,6 @@ class TrainingBuilder {
     return end_ns;
   }
 
-  // The passes that Optimizer.step(closure) runs are forward and backward, not optimizer.
-  void add_optimizers(const HostStep& step, const std::vector<ingest::Interval>& passes, const ingest::Interval& time) {
-    for (const Span& optimizer : step.optimizers) {
-      std::int64_t start_ns = begin_at(optimizer.start_ns);
-      for (std::size_t k = 0; k < passes.size(); ++k) {
-        if (!runs_inside(optimizer, step.passes[k].backward)) continue;
-        phase(ingest::PhaseName::optimizer, start_ns, passes[k].start_ns, time);
-        start_ns = passes[k].end_ns;
-      }
-      phase(ingest::PhaseName::optimizer, start_ns, end_at(optimizer.end_ns), time);
-    }
-  }
-
   void add_phases() {
     using ingest::PhaseName;
     for (std::size_t i = 0; i < placed_.size(); ++i) {
@@ -325,7 +312,16 @@ class TrainingBuilder {
         phase(PhaseName::forward, passes.back().start_ns, backward_ns, time);
         phase(PhaseName::backward, backward_ns, end_ns, time);
       }
-      add_optimizers(step, passes, time);
+      for (const Span& optimizer : step.optimizers) {
+        std::int64_t start_ns = begin_at(optimizer.start_ns);
+        // The passes that Optimizer.step(closure) runs are forward and backward, not optimizer.
+        for (std::size_t k = 0; k < passes.size(); ++k)
+          if (runs_inside(optimizer, step.passes[k].backward)) {
+            phase(PhaseName::optimizer, start_ns, passes[k].start_ns, time);
+            start_ns = passes[k].end_ns;
+          }
+        phase(PhaseName::optimizer, start_ns, end_at(optimizer.end_ns), time);
+      }
     }
     std::stable_sort(
         training_.shard.phases.begin(), training_.shard.phases.end(),

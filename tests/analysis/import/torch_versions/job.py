@@ -29,7 +29,7 @@ CASES = {"ddp": {"accumulation": 2}, "closure": {"accumulation": 1}, "fsdp2": {"
 # FSDP2 divides the first dimension of each parameter by two ranks: 1023 rows are padded to 1024.
 WIDTHS = (256, 1023, 512, 10)
 BATCH, WARMUP, STEPS, CAP_MB = 24, 3, 3, 1
-# What FSDP2 calls: until torch 2.14 the first two, then the other two.
+# FSDP2 calls the first two or, in newer versions of torch, the other two.
 CALLS = {"all_gather_into_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter",
          "all_gather_single": "all_gather", "reduce_scatter_single": "reduce_scatter"}
 

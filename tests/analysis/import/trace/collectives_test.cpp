@@ -58,7 +58,7 @@ TEST(Collectives, AnotherOperationIsNoMatchAndACallWithoutSizeIsOne) {
   EXPECT_EQ(found[0].launch_ns, 20);
 }
 
-// As Gloo's annotations have it: an all-gather by a rank's share, a reduce-scatter by an all-reduce of the whole tensor.
+// Gloo annotates an all-gather with one rank's share, and a reduce-scatter as an all-reduce of the whole tensor.
 TEST(Collectives, CallsOfAllGathersAndReduceScattersHaveTheWholeTensor) {
   RankTrace rank{SortOptions{}};
   rank.calls = {call_at(10, 300, 0), call_at(20, 800, 1), call_at(30, 600, 2)};
