@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -308,23 +309,27 @@ std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
     for (Table& table : std::vector{glance_table(steps, rows, named), std::move(shown_warnings)})
       if (!table.rows.empty()) tables.push_back(std::move(table));
     if (lines_of(tables) <= most_lines) return tables;
+    const std::string first = steps.empty() ? "" : steps.front().strategy + " ";
+    const auto of_another = [&](const Row& row) { return !std::get<std::string>(row[0]).starts_with(first); };
     if (rows > usual_rows) {
       --rows;
     } else if (warnings > 2) {
       --warnings;
     } else if (!less_important.empty()) {
-      const std::string first = steps.empty() ? "" : steps.front().strategy + " ";
       std::erase_if(answer.rows, [&](const Row& row) {
-        const auto& about = std::get<std::string>(row[0]);
-        return about.ends_with(less_important.back()) && !about.starts_with(first);
+        return of_another(row) && std::get<std::string>(row[0]).ends_with(less_important.back());
       });
       less_important.pop_back();
     } else if (rows > fewest_rows) {
       --rows;
     } else if (warnings > 0) {
       --warnings;
-    } else {
-      return tables;
+    } else {  // the next measurement, then further strategies; the table has their steps
+      const auto last = std::find_if(answer.rows.rbegin(), answer.rows.rend(), [&](const Row& row) {
+        return of_another(row) && std::get<std::string>(row[0]) != "learning rate";
+      });
+      if (last == answer.rows.rend()) return tables;
+      answer.rows.erase(std::next(last).base());
     }
   }
 }
