@@ -228,10 +228,11 @@ class DeviceParts(unittest.TestCase):
     def test_a_zero_time_is_a_known_defect_of_an_older_cupti_with_the_callback_only(self):
         zero = "kernels that start at zero or outside of the job's lifetime"
         self.assertIn(f"callback: {zero}", self.failed(ranges.measure, "zero", ("callback",), 130_100))
-        self.assertEqual(self.failed(ranges.measure, "zero", ("callback",), 130_001), [])
-        self.assertIn(f"paired: {zero}", self.failed(ranges.measure, "zero", ("paired",), 130_001))
         with tempfile.TemporaryDirectory() as folder:
             figures = {one.name: one for one in ranges.measure(FakeGpu("zero", 130_001), pathlib.Path(folder))}
+        failed = [name for name, one in figures.items() if one.passed is False]
+        self.assertIn(f"paired: {zero}", failed)
+        self.assertEqual([name for name in failed if name.startswith("callback")], [])
         self.assertEqual((figures[f"callback: {zero}"].value, figures[f"callback: {zero}"].goal), (1, ""))
         self.assertIn("known defect", figures[f"callback: {zero}"].note)
         self.assertTrue(figures["callback: step ranges"].passed, "the host's figures keep their goals")
