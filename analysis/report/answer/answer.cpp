@@ -159,12 +159,14 @@ std::string binds_sentence(const Curve& curve, bool with_meanings) {
   return text;
 }
 
-// Returns the row of the kind with the largest gain for the strategy, or nullptr.
+// Returns the row of the kind with the largest gain for the strategy, or nullptr. A change whose interval includes a
+// loss is not named.
 const Row* best_change(const Table& table, const std::string& strategy, std::string_view kind) {
   for (const Row& row : table.rows)
     if (value_of<std::string>(table, row, "strategy") == strategy &&
         value_of<std::string>(table, row, "kind") == kind &&
-        value_of<double>(table, row, "speedup").value_or(0.0) >= least_gain)
+        value_of<double>(table, row, "speedup").value_or(0.0) >= least_gain &&
+        value_of<double>(table, row, "speedup_low").value_or(0.0) >= 1.0)
       return &row;
   return nullptr;
 }
@@ -188,8 +190,8 @@ std::string helps_sentence(const Source& source, const std::string& strategy) {
       table->rows, [&](const Row& row) { return value_of<std::string>(*table, row, "strategy") == strategy; });
   if (any == table->rows.end()) return "";
   std::string text = fmt::format("At N = {} ", *value_of<std::int64_t>(*table, *any, "workers"));
-  text +=
-      setting != nullptr ? gain_text(*table, *setting) : std::string("no usual setting raises the throughput by 2 %");
+  text += setting != nullptr ? gain_text(*table, *setting)
+                             : std::string("no usual setting is certain to raise the throughput");
   return text + (machine != nullptr ? "; other hardware: " + gain_text(*table, *machine) : "") + ".";
 }
 
