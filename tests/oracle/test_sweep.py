@@ -135,7 +135,7 @@ class Sweep(unittest.TestCase):
         self.assertIn("1 of 2 runs were measured; failed: n1-b32-r0", failed.stderr)
         self.assertIn("output.log", failed.stderr)
         self.assertEqual(self.measured(), [(2, 32, 0, "n2-b32-r0")])
-        self.assertIn("Step time", failed.stdout)
+        self.assertIn("ddp measured   N = 2: ", failed.stdout)
         other = self.run_sweep("--workers", "1,2", "--batches", 32, "--resume", code=2)  # without --fail-at
         self.assertIn("cannot be continued", other.stderr)
         exists = self.run_sweep("--workers", "1,2", "--batches", 32, code=2)

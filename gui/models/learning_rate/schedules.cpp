@@ -13,6 +13,7 @@
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/rate_choice.hpp"
 #include "analysis/report/tables/learning_rate/schedule_tables.hpp"
 #include "analysis/report/tables/learning_rate/target_cost.hpp"
 #include "analysis/report/tables/learning_rate/time_to_target.hpp"
@@ -98,6 +99,17 @@ void RateInputs::set_batch(std::int64_t batch_per_worker, std::int64_t micro_bat
 void RateInputs::ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches) {
   if (!options.tuned_batch) options.tuned_batch = options.base_batch();
   set_batch(batch_per_worker, micro_batches);
+}
+
+void RateInputs::set_adaptive(bool value, const RateInputs& stored) {
+  options.adaptive_optimizer = value;
+  if (value == stored.options.adaptive_optimizer) {
+    adaptive = stored.adaptive;
+    optimizer = stored.optimizer;
+  } else {
+    adaptive = value;
+    optimizer = value ? "adaptive" : "sgd";
+  }
 }
 
 fit::LearningRateOptions RateInputs::at(std::int64_t one_worker_count) const {
@@ -196,7 +208,10 @@ std::string limits_text(const RateInputs& inputs) {
 RateTables rate_tables(const RateInputs& inputs) {
   const fit::LearningRateOptions asked = inputs.asked();
   std::vector<report::Table> rates = report::rate_tables(asked);
-  RateTables tables{std::move(rates[0]), std::move(rates[1]), report::rules_table(asked), {}, {}};
+  report::RateChoice choice = inputs.choice();
+  choice.options = asked;
+  RateTables tables{
+      std::move(rates[0]), std::move(rates[1]), report::rules_table(asked), {}, {}, report::rate_choice_table(choice)};
   tables.schedules = report::schedules_table(asked, learning_rate::every_rule);
   if (inputs.noise_scale_samples)
     tables.batches = report::large_batches_table(asked, *inputs.noise_scale_samples);

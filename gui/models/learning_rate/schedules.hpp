@@ -21,6 +21,8 @@ struct RateInputs : scenario_queries::RateQuestion {
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
   // Asks about a batch other than the one that the rate was tuned with; the base batch does not change.
   void ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
+  // Asks about another kind of optimizer. `stored` holds the scenario's values, whose optimizer has a name.
+  void set_adaptive(bool value, const RateInputs& stored);
   fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for this N alone
   fit::LearningRateOptions asked() const;  // the options for the list and `workers`: the tables use them
 };
@@ -39,6 +41,7 @@ std::vector<ScheduleCurve> schedule_curves(const RateInputs&, ScheduleAxis);
 // The tables of `ddpprof lr`, in its order. Times are apart because they take longer to compute.
 struct RateTables {
   report::Table rates, warmup, rules, schedules, batches;
+  report::Table choice;  // by the rule for the optimizer; `lr` prints it if the scenario names another rule
 };
 RateTables rate_tables(const RateInputs&);
 // Tables of the recorded data. They do not depend on the inputs.

@@ -160,8 +160,7 @@ void LearningRatePage::connect_edits() {
           edited([this](double value) { inputs_.options.base_lr = value; }));
   connect(warmup_epochs_, &QDoubleSpinBox::valueChanged, this,
           edited([this](double value) { inputs_.options.warmup_epochs = value; }));
-  connect(adaptive_, &QCheckBox::toggled, this,
-          edited([this](bool value) { inputs_.options.adaptive_optimizer = value; }));
+  connect(adaptive_, &QCheckBox::toggled, this, edited([this](bool value) { inputs_.set_adaptive(value, stored()); }));
   connect(target_loss_, &QDoubleSpinBox::valueChanged, this,
           edited([this](double value) { inputs_.target_loss = value; }));
 }

@@ -59,6 +59,7 @@ QWidget* LearningRatePage::make_content() {
   rates_table_ = tables->add(tr("Learning rate"));
   warmup_table_ = tables->add(tr("Warm-up"));
   rules_table_ = tables->add(tr("By rule"));
+  choice_table_ = tables->add(tr("For the optimizer"));
   times_table_ = tables->add(tr("Time of the training"));
   target_table_ = tables->add(tr("Time to a target loss"));
   schedules_table_ = tables->add(tr("Schedules"));
@@ -97,8 +98,11 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
 RateInputs LearningRatePage::stored() const {
   RateInputs inputs;
   inputs.options = *file_->learning_rate;
-  if (file_->scenario)
+  inputs.adaptive = inputs.options.adaptive_optimizer;
+  if (file_->scenario) {
     inputs.set_batch(file_->scenario->workload.batch_per_worker, file_->scenario->workload.accumulation);
+    inputs.optimizer = scenario::to_string(file_->scenario->workload.optimizer.kind);
+  }
   inputs.workers = inputs.options.workers.empty()
                        ? 1
                        : *std::max_element(inputs.options.workers.begin(), inputs.options.workers.end());
@@ -137,6 +141,7 @@ void LearningRatePage::show_answer() {
   rates_table_->set_table(std::move(tables.rates));
   warmup_table_->set_table(std::move(tables.warmup));
   rules_table_->set_table(std::move(tables.rules));
+  choice_table_->set_table(std::move(tables.choice));
   schedules_table_->set_table(std::move(tables.schedules));
   batches_table_->set_table(std::move(tables.batches));
 }

@@ -65,7 +65,7 @@ class LearningRatePage : public Page {
   QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr, *target_ = nullptr;
   SchedulePlot* plot_ = nullptr;
   TableOrMessage *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr,
-                 *target_table_ = nullptr, *schedules_table_ = nullptr, *batches_table_ = nullptr,
+                 *target_table_ = nullptr, *schedules_table_ = nullptr, *batches_table_ = nullptr, *choice_table_ = nullptr,
                  *cost_table_ = nullptr, *noise_table_ = nullptr, *trained_table_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
