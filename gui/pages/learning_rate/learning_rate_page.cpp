@@ -59,7 +59,6 @@ QWidget* LearningRatePage::make_content() {
   rates_table_ = tables->add(tr("Learning rate"));
   warmup_table_ = tables->add(tr("Warm-up"));
   rules_table_ = tables->add(tr("By rule"));
-  choice_table_ = tables->add(tr("For the optimizer"));
   times_table_ = tables->add(tr("Time of the training"));
   target_table_ = tables->add(tr("Time to a target loss"));
   schedules_table_ = tables->add(tr("Schedules"));
@@ -67,6 +66,7 @@ QWidget* LearningRatePage::make_content() {
   cost_table_ = tables->add(tr("Time and cost"));
   noise_table_ = tables->add(tr("Gradient noise"));
   trained_table_ = tables->add(tr("As trained"));
+  choice_table_ = tables->add(tr("For the optimizer"));
   auto* halves = over_tables(upper, tables, content);
   auto* layout = new QVBoxLayout(content);
   layout->addWidget(halves);
