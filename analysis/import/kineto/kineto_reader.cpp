@@ -158,7 +158,7 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   raw.slice.device = short_number(arguments.device ? *arguments.device : number_of(event.pid));
   raw.slice.stream = short_number(arguments.stream ? *arguments.stream : number_of(event.tid));
   raw.slice.work = kind == Kind::copy ? Work::copy : kind == Kind::set ? Work::set : Work::compute;
-  if (kind == Kind::kernel && (!arguments.collective.empty() || is_collective_kernel(name)))
+  if (kind == Kind::kernel && (!arguments.collective.empty() || collective_kernel_.of(raw.slice.name, name)))
     raw.slice.work = Work::communication;
   raw.correlation = arguments.correlation.value_or(-1);
   raw.grid = arguments.grid;
@@ -195,7 +195,7 @@ void KinetoReader::call_event(const Event& event, Kind kind, Span time) {
   raw.driver = kind == Kind::driver;
   if (raw.correlation >= 0)
     rank_.slices.add_call(raw.correlation, {time.start_ns, event.arguments.external_id.value_or(-1), raw.tid});
-  if (is_device_launch(event.name)) count_launch(event.name);
+  if (device_launch_.of(raw.name, event.name)) count_launch(event.name);
   rank_.saw_host(time.start_ns, time.end_ns);
   raw_.call(raw);
 }

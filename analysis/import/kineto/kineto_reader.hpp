@@ -1,4 +1,4 @@
-// Interprets the events of a PyTorch profiler's trace, from torch 1.8 to 2.11, on NVIDIA's and AMD's devices or on CPUs
+// Interprets the events of a PyTorch profiler's trace, from torch 1.8 to 2.15, on NVIDIA's and AMD's devices or on CPUs
 // only.
 #pragma once
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "analysis/import/json/trace_reader.hpp"
+#include "analysis/import/kineto/name_property.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 
@@ -98,6 +100,7 @@ class KinetoReader : public TraceVisitor {
 
   RankTrace& rank_;
   RawCollector& raw_;
+  NameProperty collective_kernel_{is_collective_kernel}, device_launch_{is_device_launch};
   std::map<std::string, Refused> refused_;
   std::map<std::string, std::int64_t> passed_over_;
   std::map<std::string, Kind, std::less<>> kinds_;
