@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import gc
 import json
+import math
 import os
 import socket
 import sys
@@ -181,7 +182,7 @@ class Tracer:
         for model in wrappers or _models(torch):
             try:
                 self.models.append(_ModelFacts(model))
-            except TypeError:  # an older torch has no hooks with keywords: the importer derives the batch from shapes
+            except Exception:  # an older torch, a ScriptModule: no such hooks; the importer derives the batch from shapes
                 pass
 
     def read_facts(self, optimizer):
@@ -348,19 +349,25 @@ def _key(optimizer):
     """Returns what distinguishes the steps of an optimizer. Some programs (DeepSpeed) step an optimizer several times, each
     time with another group of parameters: these are not several steps."""
     groups = optimizer.param_groups
-    parameters = groups[0]["params"] if groups else ()
+    parameters = next((group["params"] for group in groups if group["params"]), ())
     return id(optimizer), id(parameters[0]) if parameters else 0
 
 
 def _sharding(model):
     """Returns what divides parameters or optimizer state between the ranks, if the model's class states it, or None."""
-    stage = getattr(type(model), "zero_optimization_stage", None)
-    return "ZeRO stage %d of DeepSpeed" % stage(model) if stage and stage(model) > 0 else None
+    try:
+        stage = type(model).zero_optimization_stage(model)
+        return "ZeRO stage %d of DeepSpeed" % stage if stage > 0 else None
+    except Exception:  # not DeepSpeed's
+        return None
 
 
 def _learning_rate(optimizer):
-    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
-    return None if rate is None else float(rate)
+    try:
+        rate = float(optimizer.param_groups[0]["lr"])
+        return rate if math.isfinite(rate) else None  # JSON has no infinity
+    except Exception:
+        return None
 
 
 class _ThreadEnd:

@@ -39,6 +39,7 @@ def _load_tracer(optimizer_module):
         path = os.path.join(_FOLDER, "_ddpprof_torch.py")
         spec = importlib.util.spec_from_file_location("_ddpprof_torch", path)
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # torch.compile imports the module of a hook that it traces
         bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # the folder may be shared or read-only
         try:
             spec.loader.exec_module(module)

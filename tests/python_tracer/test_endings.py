@@ -81,6 +81,31 @@ print("trained")
     def test_ended_before_the_window(self):
         self.assertNothing(self.both(PYTHON, TRAIN, "--steps", "7"), "the training ended after 7 steps")
 
+    def test_a_function_around_the_model_is_compiled_again(self):
+        """While the model has the module's hook, which torch.compile then traces. The class has a number where DeepSpeed's
+        has a method, and the rate is infinite."""
+        training = """
+import torch
+class Model(torch.nn.Linear):
+    zero_optimization_stage = 2
+torch._dynamo.config.automatic_dynamic_shapes = False
+torch._dynamo.config.cache_size_limit = 64
+model = Model(20, 20)
+optimizer = torch.optim.SGD(model.parameters(), lr=float("inf"))
+@torch.compile(backend="eager")
+def loss(inputs):
+    return model(inputs).sum()
+for step in range(40):
+    loss(torch.randn(2 + step, 20)).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print("trained")
+"""
+        job = self.both(sys.executable, "compiled.py", files={"compiled.py": training})
+        self.assertEqual(job.code, 0, job.messages)
+        self.assertEqual(job.one("SELECT MAX(step) FROM step WHERE kind = 'measured'"), 39, job.messages)
+        self.assertEqual(job.one("SELECT json_extract(options, '$.optimizer') FROM measurement"), "SGD")
+
     def test_no_step(self):
         self.assertNothing(self.both(PYTHON, "-c", "import torch; print(torch.ones(1).item())"),
                            "torch was imported, but no process")
