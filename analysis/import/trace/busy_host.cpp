@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 namespace ddpprof::import {
 namespace {
@@ -41,10 +42,14 @@ class ThreadSpans {
 class ComputingOperations {
  public:
   explicit ComputingOperations(const RankTrace& rank) {
-    for (const CollectiveRun& run : rank.runs)
-      if (run.on_host) runs_.add(run.tid, run.time);
-    for (const CollectiveCall& call : rank.calls)
+    std::set<std::int64_t> callers;
+    for (const CollectiveCall& call : rank.calls) {
+      callers.insert(call.tid);
       if (call.mark != CollectiveMark::annotation) calls_.add(call.tid, call.time);
+    }
+    // Sends and receives of Gloo are recorded on the calling thread, which may compute until it waits for them.
+    for (const CollectiveRun& run : rank.runs)
+      if (run.on_host && !callers.contains(run.tid)) runs_.add(run.tid, run.time);
     runs_.finish();
     calls_.finish();
   }
