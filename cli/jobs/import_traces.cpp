@@ -160,18 +160,19 @@ void import_table(const TraceImport& request, const std::filesystem::path& file,
       });
 }
 
-import::ImportOptions options_of(const TraceImport& request, const InputFiles& files){import::ImportOptions options;
-options.files = files.traces;
-options.keep_raw = request.keep_raw;
-options.batch_per_worker = request.batch_per_worker;
-options.parameter_bytes = request.parameter_bytes;
-options.nodes = request.nodes;
-options.cores = request.cores;
-options.model = request.model;
-options.model_of_several = std::filesystem::path(request.database).stem().string();
-options.append = request.append;
-return options;
-}  // namespace
+import::ImportOptions options_of(const TraceImport& request, const InputFiles& files) {
+  import::ImportOptions options;
+  options.files = files.traces;
+  options.keep_raw = request.keep_raw;
+  options.batch_per_worker = request.batch_per_worker;
+  options.parameter_bytes = request.parameter_bytes;
+  options.nodes = request.nodes;
+  options.cores = request.cores;
+  options.model = request.model;
+  options.model_of_several = std::filesystem::path(request.database).stem().string();
+  options.append = request.append;
+  return options;
+}
 
 void show_jobs(const TraceImport& request, const import::ImportResult& result, double seconds, Context& context) {
   if (result.jobs.size() > 1 || request.append)
