@@ -352,9 +352,8 @@ class Record : public Subcommand {
     for (const fs::path& file : traces.files) torch.push_back(file.string());
     if (tracer_ == "auto" && !torch.empty() && traces.native > 0 && !native.empty()) {
       context.messages << fmt::format(
-          "ddpprof record: {} process{} used CUDA or NVTX: the native tracer's recording is used, and the {} trace{} "
-          "of "
-          "torch.profiler {} not; --tracer torch uses {}\n",
+          "ddpprof record: {} process{} used CUDA or NVTX: the native tracer's recording is used, and the {} "
+          "trace{} of torch.profiler {} not; --tracer torch uses {}\n",
           traces.native, traces.native == 1 ? "" : "es", torch.size(), torch.size() == 1 ? "" : "s",
           torch.size() == 1 ? "is" : "are", torch.size() == 1 ? "it" : "them");
       return native;

@@ -155,17 +155,21 @@ Note host_bound_note(const std::string& strategy, std::int64_t workers, double s
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
                            double confidence, bool imported) {
-  const std::string at = "N = " + std::to_string(next.workers);
-  return make_note(
-      "info", "measure_next",
-      at_workers(strategy, workers) + ": a measurement of " +
-          (next.bench_comm ? "all-reduces alone at " + at : strategy + " at " + at) + " would narrow the " +
-          percent(confidence) + " interval most, from about ±" + percent(next.now) + " to ±" + percent(next.then),
-      next.bench_comm && imported ? "give an nccl-tests log of these links (import it, or predict --all-reduce)"
-      : next.bench_comm           ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
-      : imported                  ? "run the job with " + std::to_string(next.workers) +
-                       " ranks, and add its traces with import --append or record --append"
-                 : "add " + std::to_string(next.workers) + " to the measured worker counts");
+  const std::string count = std::to_string(next.workers), at = "N = " + count;
+  std::string what = strategy + " at " + at;
+  std::string advice =
+      imported ? "run the job with " + count + " ranks, and add its traces with import --append or record --append"
+               : "add " + count + " to the measured worker counts";
+  if (next.bench_comm) {
+    what = "all-reduces alone at " + at;
+    advice = imported ? "give an nccl-tests log of these links (import it, or predict --all-reduce)"
+                      : "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts";
+  }
+  return make_note("info", "measure_next",
+                   at_workers(strategy, workers) + ": a measurement of " + what + " would narrow the " +
+                       percent(confidence) + " interval most, from about ±" + percent(next.now) + " to ±" +
+                       percent(next.then),
+                   advice);
 }
 
 Note next_batch_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers, double confidence,

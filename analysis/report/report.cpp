@@ -39,8 +39,8 @@ struct Recipe {
 };
 
 Table outlook_table(const Source& source, std::string_view name) {
-  const auto found = std::ranges::find(source.outlook, name, &Table::name);
-  return found == source.outlook.end() ? Table{} : *found;
+  const Table* table = outlook_of(source, name);
+  return table ? *table : Table{};
 }
 Table helps_table(const Source& source) { return outlook_table(source, "what_helps"); }
 Table dedicated_table(const Source& source) { return outlook_table(source, "dedicated_predictions"); }
@@ -51,10 +51,7 @@ Table brief_predictions(const Source& source) {
   Table table = predictions_table(source);
   for (std::size_t i = table.columns.size(); i-- > 0;) {
     const std::string& name = table.columns[i].name;
-    if (!name.ends_with("_s") || name.starts_with("step_") || name.ends_with("per_s")) continue;
-    const auto at = static_cast<std::ptrdiff_t>(i);
-    table.columns.erase(table.columns.begin() + at);
-    for (Row& row : table.rows) row.erase(row.begin() + at);
+    if (name.ends_with("_s") && !name.starts_with("step_") && !name.ends_with("per_s")) erase_column(table, i);
   }
   return table;
 }

@@ -218,7 +218,7 @@ void import_traces_and_logs(const TraceImport& request, const InputFiles& files,
     make_database(request.database, request.overwrite, fill, finish);
 }
 
-}  // namespace ddpprof::cli
+}  // namespace
 
 void fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
   fit::write_fits(database, {});

@@ -32,17 +32,6 @@ std::string confidence_text(double confidence) { return fmt::format("{:.3g} %", 
 
 std::string share_text(double share) { return units::percent(share, 3); }
 
-const Table* outlook_of(const Source& source, std::string_view name) {
-  const auto found = std::ranges::find(source.outlook, name, &Table::name);
-  return found == source.outlook.end() ? nullptr : &*found;
-}
-
-template <class Value>
-std::optional<Value> value_of(const Table& table, const Row& row, std::string_view column) {
-  const auto* value = std::get_if<Value>(&cell_of(table, row, column));
-  return value ? std::optional(*value) : std::nullopt;
-}
-
 const GlanceStep* largest_measured(const Curve& curve) {
   const auto found = std::find_if(curve.rbegin(), curve.rend(), [](const GlanceStep& step) { return step.measured; });
   return found == curve.rend() ? nullptr : &*found;
@@ -263,9 +252,7 @@ std::size_t lines_of(const std::vector<Table>& tables) {
   return static_cast<std::size_t>(std::ranges::count(all, '\n'));
 }
 
-}  // namespace
-
-Table answer_table(const Source& source) {
+Table answer_of(const Source& source, const std::vector<GlanceStep>& steps) {
   Table table;
   table.name = "answer";
   table.title = "Answer";
@@ -274,7 +261,7 @@ Table answer_table(const Source& source) {
   table.key_columns = 1;
   table.plain = true;
   std::map<std::string, Curve> curves;
-  for (GlanceStep& step : glance_steps(source)) curves[step.strategy].push_back(std::move(step));
+  for (const GlanceStep& step : steps) curves[step.strategy].push_back(step);
   const auto add = [&](const std::string& about, const std::string& sentence) {
     if (!sentence.empty()) table.rows.push_back({about, sentence});
   };
@@ -295,10 +282,14 @@ Table answer_table(const Source& source) {
   return table;
 }
 
+}  // namespace
+
+Table answer_table(const Source& source) { return answer_of(source, glance_steps(source)); }
+
 std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
   const std::vector<GlanceStep> steps = glance_steps(source);
   constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, most_warnings = 3;
-  Table answer = answer_table(source);
+  Table answer = answer_of(source, steps);
   const std::set<GlancePlace> named = named_places(answer);
   const Table all_warnings = main_warnings_table(source, most_warnings);
   std::size_t rows = most_rows, warnings = most_warnings;

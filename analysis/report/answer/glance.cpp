@@ -13,19 +13,16 @@
 namespace ddpprof::report {
 namespace {
 
-std::optional<double> real_cell(const Table& table, const Row& row, std::string_view column) {
-  const auto* value = std::get_if<double>(&cell_of(table, row, column));
-  return value ? std::optional(*value) : std::nullopt;
+std::int64_t whole(const Table& table, const Row& row, std::string_view column) {
+  return value_of<std::int64_t>(table, row, column).value_or(0);
 }
 
-std::int64_t whole_cell(const Table& table, const Row& row, std::string_view column) {
-  const auto* value = std::get_if<std::int64_t>(&cell_of(table, row, column));
-  return value ? *value : 0;
+double real(const Table& table, const Row& row, std::string_view column) {
+  return value_of<double>(table, row, column).value_or(0.0);
 }
 
-std::string text_cell(const Table& table, const Row& row, std::string_view column) {
-  const auto* value = std::get_if<std::string>(&cell_of(table, row, column));
-  return value ? *value : "";
+std::string words(const Table& table, const Row& row, std::string_view column) {
+  return value_of<std::string>(table, row, column).value_or("");
 }
 
 using Steps = std::map<std::pair<std::string, std::int64_t>, GlanceStep>;
@@ -37,18 +34,18 @@ void add_measured(const Source& source, Steps& steps) {
   const Table table = step_table(scaled);
   for (const Row& row : table.rows) {
     GlanceStep step;
-    step.strategy = text_cell(table, row, "strategy");
-    step.workers = whole_cell(table, row, "workers");
+    step.strategy = words(table, row, "strategy");
+    step.workers = whole(table, row, "workers");
     step.measured = true;
-    step.steps = whole_cell(table, row, "steps");
-    step.range = !text_cell(table, row, "step_bounds").empty();
-    step.confidence = real_cell(table, row, "step_confidence").value_or(0.0);
-    step.step_s = real_cell(table, row, "step_median_s").value_or(0.0);
-    step.low_s = real_cell(table, row, "step_low_s").value_or(0.0);
-    step.high_s = real_cell(table, row, "step_high_s").value_or(0.0);
-    step.throughput = real_cell(table, row, "throughput_samples_per_s");
-    step.efficiency = real_cell(table, row, "weak_efficiency");
-    step.speedup = real_cell(table, row, "speedup");
+    step.steps = whole(table, row, "steps");
+    step.range = !words(table, row, "step_bounds").empty();
+    step.confidence = real(table, row, "step_confidence");
+    step.step_s = real(table, row, "step_median_s");
+    step.low_s = real(table, row, "step_low_s");
+    step.high_s = real(table, row, "step_high_s");
+    step.throughput = value_of<double>(table, row, "throughput_samples_per_s");
+    step.efficiency = value_of<double>(table, row, "weak_efficiency");
+    step.speedup = value_of<double>(table, row, "speedup");
     if (step.step_s > 0.0) steps.try_emplace({step.strategy, step.workers}, step);
   }
 }
@@ -59,23 +56,23 @@ void add_predicted(const Source& source, Steps& steps) {
   const Table table = predictions_table(source);
   for (const Row& row : table.rows) {
     GlanceStep step;
-    step.strategy = text_cell(table, row, "strategy");
-    step.workers = whole_cell(table, row, "workers");
-    const std::int64_t per_node = whole_cell(table, row, "gpus_per_node");
+    step.strategy = words(table, row, "strategy");
+    step.workers = whole(table, row, "workers");
+    const std::int64_t per_node = whole(table, row, "gpus_per_node");
     if (grouping.try_emplace(step.strategy, per_node).first->second != per_node) continue;
-    step.step_s = real_cell(table, row, "step_s").value_or(0.0);
+    step.step_s = real(table, row, "step_s");
     if (!(step.step_s > 0.0)) continue;
-    step.low_s = real_cell(table, row, "step_low_s").value_or(0.0);
-    step.high_s = real_cell(table, row, "step_high_s").value_or(0.0);
-    step.confidence = real_cell(table, row, "confidence").value_or(0.0);
-    step.throughput = real_cell(table, row, "throughput_samples_per_s");
-    step.efficiency = real_cell(table, row, "efficiency");
+    step.low_s = real(table, row, "step_low_s");
+    step.high_s = real(table, row, "step_high_s");
+    step.confidence = real(table, row, "confidence");
+    step.throughput = value_of<double>(table, row, "throughput_samples_per_s");
+    step.efficiency = value_of<double>(table, row, "efficiency");
     const auto shares = [&](GlanceStep& of) {
-      of.compute = real_cell(table, row, "compute_share");
-      of.transfer = real_cell(table, row, "exposed_share");
-      of.skew = real_cell(table, row, "skew_share");
-      of.host = real_cell(table, row, "host_share");
-      of.bound = text_cell(table, row, "bound");
+      of.compute = value_of<double>(table, row, "compute_share");
+      of.transfer = value_of<double>(table, row, "exposed_share");
+      of.skew = value_of<double>(table, row, "skew_share");
+      of.host = value_of<double>(table, row, "host_share");
+      of.bound = words(table, row, "bound");
     };
     const auto [at, added] = steps.try_emplace({step.strategy, step.workers}, step);
     // A prediction for another machine than the measured one has other parts.
@@ -84,14 +81,14 @@ void add_predicted(const Source& source, Steps& steps) {
 }
 
 void add_dedicated(const Source& source, Steps& steps) {
-  const auto table = std::ranges::find(source.outlook, "dedicated_predictions", &Table::name);
-  if (table == source.outlook.end()) return;
+  const Table* table = outlook_of(source, "dedicated_predictions");
+  if (table == nullptr) return;
   for (const Row& row : table->rows) {
-    const auto at = steps.find({text_cell(*table, row, "strategy"), whole_cell(*table, row, "workers")});
+    const auto at = steps.find({words(*table, row, "strategy"), whole(*table, row, "workers")});
     if (at == steps.end()) continue;
-    at->second.dedicated_s = real_cell(*table, row, "step_s");
-    at->second.dedicated_low_s = real_cell(*table, row, "step_low_s");
-    at->second.dedicated_high_s = real_cell(*table, row, "step_high_s");
+    at->second.dedicated_s = value_of<double>(*table, row, "step_s");
+    at->second.dedicated_low_s = value_of<double>(*table, row, "step_low_s");
+    at->second.dedicated_high_s = value_of<double>(*table, row, "step_high_s");
   }
 }
 

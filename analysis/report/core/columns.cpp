@@ -52,4 +52,10 @@ void append(Table& table, std::vector<Column> columns) {
   for (Column& column : columns) table.columns.push_back(std::move(column));
 }
 
+void erase_column(Table& table, std::size_t at) {
+  const auto place = static_cast<std::ptrdiff_t>(at);
+  table.columns.erase(table.columns.begin() + place);
+  for (Row& row : table.rows) row.erase(row.begin() + place);
+}
+
 }  // namespace ddpprof::report

@@ -1,6 +1,7 @@
 // Functions that make columns by their kind of data, and cells.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ Column share(std::string name, std::string title);
 Column digits(Column column, int count);
 
 void append(Table&, std::vector<Column>);
+
+// Removes the column at this index, with its cells.
+void erase_column(Table&, std::size_t at);
 
 Cell known(const std::optional<double>&);
 Cell where_positive(double);  // unknown if not above 0, for example if an import has no number of samples

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -47,6 +48,13 @@ struct Table {
 
 // Returns the row's cell in the column with this name. Throws std::out_of_range if the table does not have the column.
 const Cell& cell_of(const Table&, const Row&, std::string_view column);
+
+// Returns the cell's value, or nothing if the cell is unknown or has another type. Throws like cell_of.
+template <class Value>
+std::optional<Value> value_of(const Table& table, const Row& row, std::string_view column) {
+  const auto* value = std::get_if<Value>(&cell_of(table, row, column));
+  return value ? std::optional(*value) : std::nullopt;
+}
 
 struct Report {
   std::string name, title;

@@ -1,10 +1,16 @@
 #include "analysis/report/tables/source.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {
+
+const Table* outlook_of(const Source& source, std::string_view name) {
+  const auto found = std::ranges::find(source.outlook, name, &Table::name);
+  return found == source.outlook.end() ? nullptr : &*found;
+}
 
 std::vector<Column> configuration_columns() {
   return {text("model", "model", true), text("strategy", "strategy"), count("workers", "N", "workers"),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/metrics/measured.hpp"
@@ -21,6 +22,9 @@ struct Source {
   // what_helps, dedicated_predictions and rate_choice, if the caller computed them.
   std::vector<Table> outlook = {};
 };
+
+// Returns the table of Source::outlook with this name, or nullptr.
+const Table* outlook_of(const Source&, std::string_view name);
 
 // Text of an empty table of steps: the reason and what to do, for runs and imports.
 inline constexpr const char* no_measured_step =

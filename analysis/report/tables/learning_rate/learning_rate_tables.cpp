@@ -32,11 +32,9 @@ std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t wo
 }
 
 void erase_columns(Table& table, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) {
-    const auto at = std::ranges::find(table.columns, name, &Column::name) - table.columns.begin();
-    for (Row& row : table.rows) row.erase(row.begin() + at);
-    table.columns.erase(table.columns.begin() + at);
-  }
+  for (const std::string_view name : names)
+    erase_column(
+        table, static_cast<std::size_t>(std::ranges::find(table.columns, name, &Column::name) - table.columns.begin()));
 }
 
 bool by_adascale(const fit::LearningRateOptions& options) {
