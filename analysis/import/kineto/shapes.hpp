@@ -16,8 +16,8 @@ struct FirstInput {
   std::string shape;  // "[64, 784]"
 };
 
-// Returns the first input that is a tensor, or the first of a list of tensors; none if no input is a tensor. With a
-// place, the input that has so many inputs before it.
+// Returns the operation's input at index `place`: a tensor, or a list of tensors with their sum. None if it is another
+// value. The element type is the first one that is recorded.
 std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types, int place = 0);
 
 // Returns the leading dimension of the operation's input if the batch is the leading dimension: for convolutions,
