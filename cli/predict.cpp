@@ -56,7 +56,7 @@ class PredictSubcommand final : public Subcommand {
                    "Trace database, as written by ddpprof run or import, also of nccl-tests' logs alone, or a CSV "
                    "table of step times with the columns\n"
                    "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
-                   "[,sync_time_s]")
+                   "[,sync_time_s][,strategy]")
         ->required();
     app.add_option(
            "--workers", workers_,

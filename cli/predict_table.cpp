@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/text.hpp"
 #include "analysis/predict/predict.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
 #include "cli/subcommand.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
@@ -24,20 +26,63 @@ report::Column seconds(const char* name, const std::string& title) {
   return digits(report::seconds(name, title, std::string(name) == "step_s" ? "" : "step_s"), 4);
 }
 
-report::Table predictions(const fit::StepTable& table, const std::vector<fit::StepRow>& questions, double confidence,
-                          std::int64_t largest, std::int64_t global_batch) {
-  const std::string level = fit::percent(confidence);
+// What was asked about the rows of one strategy, and their fit.
+struct Answer {
+  fit::TableQuestion question;
+  std::int64_t largest = 1;  // measured N
+  fit::StepTable table;
+};
+
+std::string note_on(const std::vector<Answer>& answers, const std::string& level) {
+  std::string note = "From step times only. ";
+  for (const Answer& one : answers) {
+    const std::string& strategy = one.question.strategy;
+    if (answers.size() > 1) note += strategy + ": ";
+    note += one.table.method() + " ";
+    if (strategy != "ddp" && one.table.placement_model() == nullptr)
+      note += "The growth was learned from data-parallel tables; the few published tables of sharded jobs agree. ";
+    if (one.question.global_batch > 0)
+      note += "The global batch of the largest measured N is kept: " + std::to_string(one.question.global_batch) +
+              " samples. Another batch: --batch-per-worker. ";
+  }
+  return note + "One further measurement falls into the " + level +
+         " interval. compute: one rank alone. skew: wait for the slowest of N ranks. sharing: cost of devices that "
+         "share a node. exposed: communication that is not hidden. beyond: N / largest measured N.";
+}
+
+std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
+  const fit::StepRow question = answer.question.of(workers);
+  const fit::TablePrediction prediction = answer.table.predict(question);
+  const double alone_s =
+      answer.table.predict(fit::TableQuestion{1, question.batch_per_worker, question.accumulation}.of(1)).step_s;
+  return {question.strategy,
+          question.workers,
+          question.nodes,
+          question.batch_per_worker,
+          question.accumulation,
+          prediction.step_s,
+          prediction.low_s,
+          prediction.high_s,
+          static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) *
+              static_cast<double>(question.accumulation) / prediction.step_s,
+          alone_s / prediction.step_s,
+          prediction.compute_s,
+          prediction.skew_s,
+          prediction.sharing_s,
+          prediction.exposed_s,
+          prediction.bound,
+          static_cast<double>(question.workers) / static_cast<double>(answer.largest),
+          prediction.note.empty() ? Cell() : Cell(prediction.note)};
+}
+
+report::Table predictions(const std::vector<Answer>& answers, const TableRequest& request) {
+  const std::string level = fit::percent(request.confidence);
   report::Table made;
   made.name = "predictions";
   made.title = "Predictions";
-  made.note =
-      "From step times only. " + table.method() + " One further measurement falls into the " + level +
-      " interval. compute: one rank alone. skew: wait for the slowest of N ranks. sharing: cost of devices that share "
-      "a node. exposed: communication that the backward does not hide. beyond: N / largest measured N.";
-  if (global_batch > 0)
-    made.note += " The global batch of the largest measured N is kept: " + std::to_string(global_batch) +
-                 " samples. Another batch: --batch-per-worker.";
-  made.columns = {count("workers", "N", "workers"),
+  made.note = note_on(answers, level);
+  made.columns = {text("strategy", "strategy"),
+                  count("workers", "N", "workers"),
                   count("nodes", "nodes"),
                   count("batch_per_worker", "batch", "samples"),
                   count("accumulation", "accumulation", "micro-batches"),
@@ -54,55 +99,60 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
                   digits(quantity("extrapolation", "beyond", "×"), 3),
                   prose("note", "note")};
   made.columns.back().hide_zero = true;
-  made.key_columns = 1;
-  for (const fit::StepRow& question : questions) {
-    const fit::TablePrediction prediction = table.predict(question);
-    const double alone_s =
-        table.predict(fit::TableQuestion{1, question.batch_per_worker, question.accumulation}.of(1)).step_s;
-    made.rows.push_back({question.workers, question.nodes, question.batch_per_worker, question.accumulation,
-                         prediction.step_s, prediction.low_s, prediction.high_s,
-                         static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) *
-                             static_cast<double>(question.accumulation) / prediction.step_s,
-                         alone_s / prediction.step_s, prediction.compute_s, prediction.skew_s, prediction.sharing_s,
-                         prediction.exposed_s, prediction.bound,
-                         static_cast<double>(question.workers) / static_cast<double>(largest),
-                         prediction.note.empty() ? Cell() : Cell(prediction.note)});
-  }
+  made.key_columns = 2;
+  for (const Answer& one : answers)
+    for (const std::int64_t workers : request.workers) made.rows.push_back(row_of(one, workers));
   return made;
 }
 
 // The smallest N at which exposed communication exceeds each share of the step.
-report::Table knees(const std::vector<scaling::ScalingPoint>& points) {
+report::Table knees(const std::vector<Answer>& answers, std::int64_t far) {
   report::Table made;
   made.name = "knees";
   made.title = "From which N the job is communication-bound";
   made.note =
       "The smallest evaluated N. Every N up to 64 is evaluated; above 64, N grows by 1/16 per step, so a smaller N "
       "between two steps is possible.";
-  made.columns = {share("share", "exposed share of the step above"), count("workers", "from N", "workers")};
-  for (const double above : scaling::knee_shares) {
-    const auto found = scaling::knee(points, above);
-    made.rows.push_back({above, found ? Cell(*found) : Cell()});
+  made.columns = {text("strategy", "strategy"), share("share", "exposed share of the step above"),
+                  count("workers", "from N", "workers")};
+  for (const Answer& one : answers) {
+    const std::vector<scaling::ScalingPoint> points = fit::scaling_points(one.table, one.question, far);
+    for (const double above : scaling::knee_shares) {
+      const auto found = scaling::knee(points, above);
+      made.rows.push_back({one.question.strategy, above, found ? Cell(*found) : Cell()});
+    }
   }
   return made;
+}
+
+Answer answer_for(const std::vector<fit::StepRow>& rows, const TableRequest& request) {
+  fit::TableQuestion question = fit::usual_question(rows);
+  question.per_node = request.gpus_per_node.value_or(question.per_node);
+  question.batch_per_worker = request.batch_per_worker.value_or(question.batch_per_worker);
+  if (request.batch_per_worker) question.global_batch = 0;
+  question.accumulation = request.accumulation.value_or(question.accumulation);
+  return {question, fit::largest_workers(rows), fit::StepTable(rows, fit::table_options(request.confidence))};
 }
 
 }  // namespace
 
 report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const TableRequest& request) {
   try {
-    fit::TableQuestion question = fit::usual_question(rows);
-    question.per_node = request.gpus_per_node.value_or(question.per_node);
-    question.batch_per_worker = request.batch_per_worker.value_or(question.batch_per_worker);
-    if (request.batch_per_worker) question.global_batch = 0;
-    question.accumulation = request.accumulation.value_or(question.accumulation);
-    std::vector<fit::StepRow> questions;
-    for (const std::int64_t workers : request.workers) questions.push_back(question.of(workers));
-    const fit::StepTable table(rows, fit::table_options(request.confidence));
-    const std::int64_t far = *std::max_element(request.workers.begin(), request.workers.end());
+    std::vector<Answer> answers;
+    std::vector<fit::Note> refused;
+    const auto tables = fit::by_strategy(rows);
+    for (const auto& [strategy, table] : tables) {
+      try {
+        answers.push_back(answer_for(table, request));
+      } catch (const fit::NotSupported& error) {
+        if (refused.size() + 1 == tables.size()) throw;  // none is left
+        refused.push_back(fit::make_note("warning", "prediction_none",
+                                         strategy + " is not predicted: " + error.reason(), error.advice()));
+      }
+    }
     report::Report made{"predict", "Predictions", {}};
-    made.tables = {predictions(table, questions, request.confidence, fit::largest_workers(rows), question.global_batch),
-                   knees(fit::scaling_points(table, question, far))};
+    made.tables = {predictions(answers, request), knees(answers, *std::ranges::max_element(request.workers))};
+    if (!refused.empty()) made.tables.push_back(report::notes_table(refused));
     return made;
   } catch (const std::invalid_argument& error) {
     throw Failure(ExitCode::usage, error.what());

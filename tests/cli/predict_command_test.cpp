@@ -230,6 +230,19 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_NEAR(kept["rows"][0]["step_s"].get<double>(), 0.018, 0.002);
   EXPECT_THAT(kept["note"].get<std::string>(), HasSubstr("the step grows as published tables do"));
 
+  const Outcome strategies = run_ddpprof(
+      {"predict",
+       file("strategies.csv",
+            "workers,nodes,batch_per_worker,step_time_s,strategy\n1,1,8,0.1,ddp\n2,1,8,0.2,FSDP\n4,1,8,0.11,ddp\n"
+            "4,1,8,0.22,FSDP\n4,1,8,0.3,hsdp\n"),
+       "--workers", "8", "--format", "json"});
+  ASSERT_EQ(strategies.code, 0) << strategies.messages;
+  const auto of_both = nlohmann::json::parse(strategies.out);
+  ASSERT_EQ(of_both["tables"][0]["rows"].size(), 2U);
+  EXPECT_EQ(of_both["tables"][0]["rows"][1]["strategy"], "fsdp");
+  EXPECT_GT(of_both["tables"][0]["rows"][1]["step_s"], 0.2);
+  EXPECT_THAT(of_both["tables"][2].dump(), HasSubstr("hsdp is not predicted: all steps were measured at 4 workers"));
+
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
               HasSubstr("a table of step times has no cores"));
   EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);

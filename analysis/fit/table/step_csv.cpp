@@ -21,12 +21,22 @@ constexpr std::size_t most_rows = 20000;
 constexpr std::size_t most_cell = 60;  // of a cell that a message quotes
 
 constexpr std::array<std::string_view, 4> required = {"workers", "nodes", "batch_per_worker", "step_time_s"};
-constexpr std::array<std::string_view, 3> optional = {"devices_per_node", "accumulation", "sync_time_s"};
+constexpr std::array<std::string_view, 4> optional = {"devices_per_node", "accumulation", "sync_time_s", "strategy"};
 
 std::string names() {
   std::string text;
   for (const std::string_view name : required) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text + " (and optionally devices_per_node, accumulation, sync_time_s)";
+  return text + " (and optionally devices_per_node, accumulation, sync_time_s, strategy)";
+}
+
+// The strategy that a word names, in the spellings of its programs: "FSDP", "fsdp2", "ZeRO-3". Empty for another word.
+std::string strategy_named(std::string_view word) {
+  std::string plain;
+  for (const char c : word)
+    if (c != '-' && c != '_' && c != ' ') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  if (plain == "fsdp1" || plain == "fsdp2") return "fsdp";
+  constexpr std::array<std::string_view, 6> known = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3"};
+  return std::ranges::find(known, plain) != known.end() ? plain : "";
 }
 
 // Collects the cells that libcsv finds, line by line.
@@ -142,6 +152,13 @@ class Reader {
       row.sync_s = number("sync_time_s", 0.0, longest);
       if (!(row.sync_s < row.step_s))
         throw CsvError(where() + "sync_time_s is not below step_time_s; expected the part of the step that waits");
+    }
+    if (columns_.contains("strategy")) {
+      const std::string& cell = cells_[columns_.find("strategy")->second];
+      row.strategy = strategy_named(cell);
+      if (row.strategy.empty())
+        throw CsvError(where() + "strategy is '" + cell.substr(0, most_cell) +
+                       "'; expected ddp, fsdp, hsdp, zero1, zero2 or zero3, the same for all rows of one curve");
     }
     rows_.push_back(row);
   }

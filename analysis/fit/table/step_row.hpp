@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "analysis/fit/table/learned.hpp"
 
@@ -16,10 +18,14 @@ struct StepRow {
   std::int64_t devices_per_node = 0;  // on the fullest node; 0: workers over nodes, rounded up
   double sync_s = -1.0;               // part of the step: waiting for gradients and slower ranks; below 0: unknown
   std::int64_t accumulation = 1;      // micro-batches of batch_per_worker samples in a step
+  std::string strategy = "ddp";       // ddp, fsdp, hsdp, zero1, zero2 or zero3
 
   std::int64_t devices() const { return devices_per_node > 0 ? devices_per_node : (workers + nodes - 1) / nodes; }
   double micro_s() const { return step_s / static_cast<double>(accumulation); }
 };
+
+// Rows of different strategies are tables of their own: how one of them grows says nothing about another.
+std::map<std::string, std::vector<StepRow>> by_strategy(const std::vector<StepRow>& rows);
 
 struct TableOptions {
   double confidence = 0.9;

@@ -14,13 +14,14 @@ std::vector<StepRow> stored_steps(store::Database& database) {
     SQLite::Statement query(
         database.sql(),
         "SELECT m.world_size, m.nodes, m.batch_per_worker, m.accumulation, m.options, "
-        "st.duration_ns, st.exposed_ns FROM measurement m JOIN shard sh ON sh.measurement_id = m.id "
-        "JOIN step st ON st.shard_id = sh.id WHERE m.kind = 'import' AND m.strategy = 'ddp' "
+        "st.duration_ns, st.exposed_ns, m.strategy FROM measurement m JOIN shard sh ON sh.measurement_id = m.id "
+        "JOIN step st ON st.shard_id = sh.id WHERE m.kind = 'import' "
         "AND json_valid(m.options) AND json_extract(m.options, '$.source') = 'step-table' "
         "AND st.kind = 'measured' ORDER BY st.id");
     std::vector<StepRow> rows;
     while (query.executeStep()) {
       StepRow row;
+      row.strategy = query.getColumn(7).getString();
       row.workers = query.getColumn(0).getInt64();
       row.nodes = query.getColumn(1).getInt64();
       row.batch_per_worker = query.getColumn(2).getInt64();

@@ -43,16 +43,17 @@ void note(store::Database& database, std::int64_t measurement, const char* sever
 
 // One placement: rows that are equal except for their time. Whether the wait time is known is part of it, because this
 // is stored per measurement.
-using Placement = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+using Placement = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
 
 Placement placement_of(const fit::StepRow& row) {
-  return {row.workers, row.nodes, row.devices_per_node, row.batch_per_worker, row.accumulation, row.sync_s >= 0.0};
+  return {row.strategy,         row.workers,      row.nodes,        row.devices_per_node,
+          row.batch_per_worker, row.accumulation, row.sync_s >= 0.0};
 }
 
 store::MeasurementRow training_of(const fit::StepRow& row, const std::string& model) {
   store::MeasurementRow training;
   training.kind = "import";
-  training.strategy = "ddp";
+  training.strategy = row.strategy;
   training.world_size = row.workers;
   training.backend = "unknown";
   training.device = "cuda";  // Each worker of a table has its own device. What workers share is given by the table.
@@ -84,7 +85,7 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
   try {
     store::BulkLoad load(database);
     std::map<Placement, Training> trainings;
-    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> repeats;
+    std::map<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>, std::int64_t> repeats;
     store::Inserter<store::MeasurementRow> measurements(database);
     store::Inserter<store::StepRow> steps(database);
     for (const fit::StepRow& row : rows) {
@@ -92,7 +93,7 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
       Training& training = found->second;
       if (added) {
         store::MeasurementRow measurement = training_of(row, model);
-        measurement.repeat = repeats[{row.workers, row.batch_per_worker, row.accumulation}]++;
+        measurement.repeat = repeats[{row.strategy, row.workers, row.batch_per_worker, row.accumulation}]++;
         const std::int64_t id = measurements.insert(measurement);
         training.shard_id = only_shard(database, id, "table of step times");
         if (trainings.size() == 1)

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/text.hpp"
 
 namespace ddpprof::fit {
@@ -16,7 +17,7 @@ Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOpt
   StepRow one = asked;
   one.workers = one.nodes = one.devices_per_node = 1;
   Prediction row;
-  row.strategy = "ddp";
+  row.strategy = asked.strategy;
   row.world_size = asked.workers;
   row.gpus_per_node = per_node;
   row.step_s = predicted.step_s;
@@ -69,6 +70,7 @@ std::int64_t kept_global_batch(const std::vector<StepRow>& rows) {
 StepRow TableQuestion::of(std::int64_t workers) const {
   const std::int64_t devices = per_node > 0 ? per_node : workers;
   StepRow row;
+  row.strategy = strategy;
   row.workers = workers;
   row.nodes = (workers + devices - 1) / devices;
   row.batch_per_worker = batch_per_worker;
@@ -82,6 +84,7 @@ StepRow TableQuestion::of(std::int64_t workers) const {
 
 TableQuestion usual_question(const std::vector<StepRow>& rows) {
   TableQuestion question;
+  question.strategy = rows.front().strategy;
   std::map<std::int64_t, std::int64_t> batches;
   for (const StepRow& row : rows) {
     question.per_node = std::max(question.per_node, row.devices());
@@ -96,6 +99,42 @@ TableQuestion usual_question(const std::vector<StepRow>& rows) {
   question.global_batch = kept_global_batch(rows);
   return question;
 }
+
+namespace {
+
+// Adds the predictions, notes and knees of one strategy's rows. Throws NotSupported if the rows do not support a fit.
+void add_table(PredictResult& result, const std::vector<StepRow>& rows, const std::set<std::int64_t>& workers,
+               const PredictOptions& options) {
+  TableQuestion question = usual_question(rows);
+  if (options.gpus_per_node > 0) question.per_node = options.gpus_per_node;
+  const std::int64_t largest = largest_workers(rows);
+  const StepTable table(rows, table_options(options.confidence));
+  for (const std::int64_t asked : workers) {
+    try {
+      result.predictions.push_back(row_of(table, question.of(asked), options, question.per_node, largest));
+    } catch (const NotSupported& error) {
+      result.notes.push_back(
+          make_note("warning", "prediction_none",
+                    question.strategy + " at N = " + std::to_string(asked) + " is not predicted: " + error.reason(),
+                    error.advice()));
+    }
+  }
+  const std::vector<scaling::ScalingPoint> points =
+      scaling_points(table, question, std::min(std::max(*workers.rbegin(), largest), knee_search_limit));
+  for (const double share : scaling::knee_shares) {
+    Knee knee;
+    knee.strategy = question.strategy;
+    knee.gpus_per_node = question.per_node;
+    knee.share = share;
+    knee.workers = scaling::knee(points, share);
+    for (const scaling::ScalingPoint& point : points)
+      if (point.workers == knee.workers) knee.exposed_share = point.exposed_s / point.step_s;
+    knee.furthest = points.empty() ? 1 : points.back().workers;
+    result.knees.push_back(knee);
+  }
+}
+
+}  // namespace
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows) {
   std::int64_t largest = 1;
@@ -132,39 +171,19 @@ PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptio
   if (!options.all_reduce.empty())
     throw NotSupported("a table of step times does not contain the communication of a step",
                        "import a trace of the job to use all-reduces measured elsewhere");
-  TableQuestion question = usual_question(rows);
-  if (options.gpus_per_node > 0) question.per_node = options.gpus_per_node;
-  const std::int64_t largest = largest_workers(rows);
-  const StepTable table(rows, table_options(options.confidence));
+  const std::set<std::int64_t> workers(options.workers.begin(), options.workers.end());
   PredictResult result;
-  std::vector<std::int64_t> workers = options.workers;
-  std::ranges::sort(workers);
-  workers.erase(std::ranges::unique(workers).begin(), workers.end());
-  for (const std::int64_t asked : workers) {
+  const std::map<std::string, std::vector<StepRow>> tables = by_strategy(rows);
+  for (const auto& [strategy, table] : tables) {
     try {
-      result.predictions.push_back(row_of(table, question.of(asked), options, question.per_node, largest));
+      add_table(result, table, workers, options);
     } catch (const NotSupported& error) {
-      Note note;
-      note.code = "prediction_none";
-      note.message = "ddp at N = " + std::to_string(asked) + " is not predicted: " + error.reason();
-      note.advice = error.advice();
-      result.notes.push_back(note);
+      if (tables.size() == 1) throw;
+      result.notes.push_back(
+          make_note("warning", "prediction_none", strategy + " is not predicted: " + error.reason(), error.advice()));
     }
   }
   if (result.predictions.empty()) throw NotSupported(result.notes.front().message, result.notes.front().advice);
-  const std::vector<scaling::ScalingPoint> points =
-      scaling_points(table, question, std::min(std::max(workers.back(), largest), knee_search_limit));
-  for (const double share : scaling::knee_shares) {
-    Knee knee;
-    knee.strategy = "ddp";
-    knee.gpus_per_node = question.per_node;
-    knee.share = share;
-    knee.workers = scaling::knee(points, share);
-    for (const scaling::ScalingPoint& point : points)
-      if (point.workers == knee.workers) knee.exposed_share = point.exposed_s / point.step_s;
-    knee.furthest = points.empty() ? 1 : points.back().workers;
-    result.knees.push_back(knee);
-  }
   return result;
 }
 

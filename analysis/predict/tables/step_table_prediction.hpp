@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analysis/fit/table/step_table.hpp"
@@ -16,13 +17,14 @@ struct TableQuestion {
   std::int64_t batch_per_worker = 1;
   std::int64_t accumulation = 1;  // micro-batches of a step
   std::int64_t global_batch = 0;  // above 0: samples of a step of all ranks, which replace batch_per_worker
+  std::string strategy = "ddp";
 
   StepRow of(std::int64_t workers) const;
 };
 
 // Returns the usual values of the table: the devices of its fullest node, the batch of most rows (ties: the smallest),
 // and the micro-batches of its largest N (ties: the fewest). If the batch per worker falls as N grows (strong scaling),
-// the question keeps the global batch of the largest N. `rows` must not be empty.
+// the question keeps the global batch of the largest N. `rows` must not be empty and are of one strategy.
 TableQuestion usual_question(const std::vector<StepRow>& rows);
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows);
@@ -34,8 +36,8 @@ TableOptions table_options(double confidence);
 // that the table supports. The search of knees.hpp is finer: steps of 1/32, then a bisection.
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQuestion&, std::int64_t largest);
 
-// predict_all for a database of a table. gpus_per_node = 0 means the devices of the fullest node. Throws NotSupported
-// if the rows do not support an answer, or if the options ask for a change.
+// predict_all for a database of a table, for each of its strategies. gpus_per_node = 0 means the devices of the fullest
+// node. Throws NotSupported if the rows do not support an answer, or if the options ask for a change.
 PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptions& options);
 
 }  // namespace ddpprof::fit

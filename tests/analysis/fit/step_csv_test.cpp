@@ -57,6 +57,17 @@ TEST_F(StepCsv, AccumulationIsOneWithoutItsColumn) {
               HasSubstr(":2: accumulation is '0'; expected a whole number from 1"));
 }
 
+TEST_F(StepCsv, AStrategyHasTheSpellingOfItsProgram) {
+  const auto rows = read_step_csv(
+      write("workers,nodes,strategy,batch_per_worker,step_time_s\n1,1,ddp,8,0.1\n2,1,FSDP2,8,0.1\n4,1,ZeRO-3,8,0.1\n"));
+  EXPECT_EQ(rows.at(0).strategy, "ddp");
+  EXPECT_EQ(rows.at(1).strategy, "fsdp");
+  EXPECT_EQ(rows.at(2).strategy, "zero3");
+  EXPECT_EQ(read_step_csv(write("workers,nodes,batch_per_worker,step_time_s\n7,2,8,0.1\n")).at(0).strategy, "ddp");
+  EXPECT_THAT(refusal("workers,nodes,strategy,batch_per_worker,step_time_s\n7,2,horovod,8,0.1\n"),
+              HasSubstr(":2: strategy is 'horovod'; expected ddp, fsdp, hsdp, zero1, zero2 or zero3"));
+}
+
 TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
   const auto rows = read_step_csv(write("workers,nodes,batch_per_worker,step_time_s\n7,2,8,0.1\n"));
   EXPECT_EQ(rows.at(0).devices(), 4);

@@ -97,6 +97,32 @@ TEST_F(StepTableImport, TheUsualQuestionKeepsAGlobalBatch) {
   EXPECT_EQ(weak.of(32).batch_per_worker, 32);
 }
 
+// Both strategies of a table are predicted as each of them is from a table of its own.
+TEST_F(StepTableImport, StrategiesOfATableAreTablesOfTheirOwn) {
+  const std::string heading = "workers,nodes,batch_per_worker,step_time_s,strategy\n";
+  const std::string ddp = "1,1,8,0.1,ddp\n2,1,8,0.11,ddp\n4,1,8,0.115,ddp\n";
+  const std::string fsdp = "1,1,8,0.1,fsdp\n2,1,8,0.15,fsdp\n4,1,8,0.19,fsdp\n";
+  const std::string other = "8,1,8,0.3,zero3\n";
+  store::Database database = make_database();
+  import_step_table(database, read(heading + "1,1,8,0.1,ddp\n" + fsdp + "2,1,8,0.11,ddp\n4,1,8,0.115,ddp\n" + other),
+                    "net");
+  fit::PredictOptions options;
+  options.workers = {8};
+  options.gpus_per_node = 8;
+  const fit::PredictResult both = fit::predict_all(database, options);
+  ASSERT_EQ(both.predictions.size(), 2U);
+  const std::vector<fit::Prediction> alone = {fit::predict_steps(read(heading + ddp), options).predictions.at(0),
+                                              fit::predict_steps(read(heading + fsdp), options).predictions.at(0)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(both.predictions[i].strategy, alone[i].strategy);
+    EXPECT_EQ(both.predictions[i].step_s, alone[i].step_s);
+    EXPECT_EQ(both.predictions[i].step_high_s, alone[i].step_high_s);
+  }
+  EXPECT_GT(alone[1].step_s, 1.5 * alone[0].step_s);
+  ASSERT_EQ(both.notes.size(), 1U);
+  EXPECT_THAT(both.notes[0].message, HasSubstr("zero3 is not predicted: all steps were measured at 8 workers"));
+}
+
 TEST_F(StepTableImport, WhatATableCannotAnswerIsRefused) {
   store::Database database = make_database();
   import_step_table(database, read(table), "net");
