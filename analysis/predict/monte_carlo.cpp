@@ -80,6 +80,12 @@ void draw_host_powers(std::uint64_t seed, std::vector<Draw>& all) {
     one.parameters.host_power = 1.0 + (step::usual_host_power - 1.0) * std::exp(random.normal() * host_power_spread);
 }
 
+// Uses random numbers of its own, as the batch laws do.
+void draw_gap_growths(std::uint64_t seed, std::vector<Draw>& all) {
+  stats::Random random(seed ^ 0x2545f4914f6cdd1dU);
+  for (Draw& one : all) one.parameters.gap_growth = random.uniform();
+}
+
 bool same_places(const Calibrations& a, const Calibrations& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Calibration& one, const Calibration& other) {
     return one.workers == other.workers && one.ranks_per_machine == other.ranks_per_machine;
@@ -117,6 +123,7 @@ MonteCarlo draw_samples(const StepModel& model) {
   std::vector<Draw> draws = draw_parameters(model.job());
   draw_batch_laws(model.job().compute().batch, model.job().options().seed, draws);
   draw_host_powers(model.job().options().seed, draws);
+  draw_gap_growths(model.job().options().seed, draws);
   std::vector<Sample> samples;
   samples.reserve(draws.size());
   for (Draw& one : draws) {

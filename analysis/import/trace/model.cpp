@@ -65,24 +65,31 @@ class Model {
     facts_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
   }
 
+  // Steps without buckets in which the host called all-reduces, but no kernel of them was recorded.
+  std::int64_t steps_with_lost_kernels() const {
+    std::vector<std::int64_t> calls_ns, launches_ns;
+    for (const CollectiveCall& call : rank_.calls)
+      if (call.outer && call.op == CollectiveOp::all_reduce) calls_ns.push_back(call.time.start_ns);
+    for (const Collective& one : collectives_) launches_ns.push_back(one.launch_ns);
+    std::ranges::sort(calls_ns);
+    std::ranges::sort(launches_ns);
+    const auto any_inside = [](const std::vector<std::int64_t>& sorted_ns, const Span& time) {
+      const auto first = std::ranges::lower_bound(sorted_ns, time.start_ns);
+      return first != sorted_ns.end() && *first < time.end_ns;
+    };
+    return std::ranges::count_if(views_, [&](const StepView& view) {
+      const Span& time = view.step->time;
+      return view.buckets.empty() && any_inside(calls_ns, time) && !any_inside(launches_ns, time);
+    });
+  }
+
   void report_missing_buckets() {
     std::int64_t with = 0, without = 0, between = 0;  // between: a later step reduces; the last step may be cut off
     for (const StepView& view : views_) {
       if (!view.buckets.empty()) between = without;
       (view.buckets.empty() ? without : with) += 1;
     }
-    // The host called all-reduces in the step, but none of their kernels was recorded.
-    const auto lost = std::ranges::count_if(views_, [&](const StepView& view) {
-      const Span& time = view.step->time;
-      const auto inside = [&](std::int64_t at_ns) { return at_ns >= time.start_ns && at_ns < time.end_ns; };
-      return view.buckets.empty() &&  // otherwise their kernels were recorded; the rest takes long for many steps
-             std::ranges::any_of(rank_.calls,
-                                 [&](const CollectiveCall& call) {
-                                   return call.outer && call.op == CollectiveOp::all_reduce &&
-                                          inside(call.time.start_ns);
-                                 }) &&
-             std::ranges::none_of(collectives_, [&](const Collective& one) { return inside(one.launch_ns); });
-    });
+    const std::int64_t lost = without > 0 ? steps_with_lost_kernels() : 0;
     if (with > 0 && lost > 0)
       note(Severity::warning, "collective_kernels_lost", lost,
            fmt::format("steps whose all-reduces were called, but none of whose kernels was recorded, besides {} with "

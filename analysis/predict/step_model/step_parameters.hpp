@@ -18,6 +18,9 @@ struct StepParameters {
   const BatchLaw* batch_law = nullptr;         // nullptr: the picked law, or none if none was fitted
   double batch_own = 0.0;                      // the law's own parameter
   double host_power = step::usual_host_power;  // steps do not show it
+  // The time outside of every phase may be loading of samples (it grows with them) or logging (it does not): the share
+  // that grows is unknown, 0 to 1.
+  double gap_growth = 0.5;
 };
 
 }  // namespace ddpprof::fit

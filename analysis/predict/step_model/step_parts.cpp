@@ -30,10 +30,11 @@ void set_compute(Terms& terms, const StepCase& at, const StepParameters& paramet
   const double inside_s = passes_s * passes_factor(at, parameters).waits_share() +
                           optimizer_s * optimizer_factor(at, parameters).waits_share();
   terms.compute_s = whole_s - inside_s;
-  terms.host_gap_s = profile.idle_gap_s * at.change.host_factor();
+  const double gap_growth = gap_factor(profile, at.change, parameters);
+  terms.host_gap_s = profile.idle_gap_s * gap_growth * at.change.host_factor();
   terms.host_s = inside_s + terms.host_gap_s;
   terms.input_s = input_s(profile, at.change);
-  terms.other_s = terms.input_s + gap_s(profile, whole_s) - profile.idle_gap_s;
+  terms.other_s = terms.input_s + (gap_s(profile, whole_s) - profile.idle_gap_s) * gap_growth;
 }
 
 double outside_passes(const WhatIf& change) { return change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed; }
@@ -41,6 +42,11 @@ double outside_passes(const WhatIf& change) { return change.frees(Term::compute)
 double input_s(const StepProfile& profile, const WhatIf& change) {
   if (change.frees(Term::input)) return 0.0;
   return profile.data_s * batch_ratio(profile, change) * rounds_ratio(profile, change);
+}
+
+double gap_factor(const StepProfile& profile, const WhatIf& change, const StepParameters& parameters) {
+  if (!(profile.gap_s > 0.0)) return 1.0;
+  return 1.0 + parameters.gap_growth * (batch_ratio(profile, change) * rounds_ratio(profile, change) - 1.0);
 }
 
 double gap_s(const StepProfile& profile, double compute_s) { return std::max(profile.gap_s, -0.5 * compute_s); }

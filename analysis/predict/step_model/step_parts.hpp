@@ -19,6 +19,8 @@ double outside_passes(const WhatIf&);
 // launches, and from more compute without such waits (copies back).
 void set_compute(Terms&, const StepCase&, const StepParameters&, double passes_s, double optimizer_s, double more_s);
 double input_s(const StepProfile&, const WhatIf&);
+// Time outside of every phase under a change of the samples of a step, over the profile's.
+double gap_factor(const StepProfile&, const WhatIf&, const StepParameters&);
 // Time outside of every phase. A median of differences can be slightly negative; it is limited to half of compute.
 double gap_s(const StepProfile&, double compute_s);
 

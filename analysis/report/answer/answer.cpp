@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <set>
@@ -98,24 +99,40 @@ std::string predicted_sentence(const Source& source, const Curve& curve) {
   return text + ".";
 }
 
+// Without samples the throughput is in steps of all workers: every N has the same batch per worker.
+double rate_of(const GlanceStep& step, bool samples) {
+  return samples ? *step.throughput : static_cast<double>(step.workers) / step.step_s;
+}
+
+// Returns an N that is as fast as the best one at the ends of both intervals: the smallest one below it, otherwise the
+// largest one above it.
+const GlanceStep* rival_of(const Curve& curve, const GlanceStep& best, bool samples) {
+  const double least = rate_of(best, samples) * best.step_s / best.high_s;
+  const auto reaches = [&](const GlanceStep& step) {
+    return &step != &best && rate_of(step, samples) * step.step_s / step.low_s >= least;
+  };
+  const auto first = std::ranges::find_if(curve, reaches);
+  if (first == curve.end() || first->workers < best.workers) return first == curve.end() ? nullptr : &*first;
+  return &*std::find_if(curve.rbegin(), curve.rend(), reaches);
+}
+
+std::string fastest_text(const Curve& curve) {
+  const bool samples = std::ranges::all_of(curve, [](const GlanceStep& step) { return step.throughput.has_value(); });
+  const auto best = std::ranges::max_element(curve, {}, [&](const auto& step) { return rate_of(step, samples); });
+  const GlanceStep* rival = rival_of(curve, *best, samples);
+  if (best->workers == 1 && rival == nullptr) return "Adding workers does not increase throughput: N = 1 is fastest.";
+  const char* source = best->measured ? "measured" : best->wide() ? "predicted with a wide interval" : "predicted";
+  const char* end = best == curve.end() - 1 ? ", the largest N here"
+                    : best == curve.begin() ? ", the smallest N here"
+                                            : "";
+  return fmt::format(
+      "Throughput is highest at N = {} ({}{}){}.", best->workers, source, end,
+      rival == nullptr ? "" : fmt::format(", but the intervals allow that N = {} is as fast", rival->workers));
+}
+
 // The fastest N, and the N from which communication takes more than half of the step.
 std::string scaling_sentence(const Source& source, const Curve& curve) {
-  std::string text;
-  if (curve.size() > 1) {
-    // Without samples the throughput is in steps of all workers: every N has the same batch per worker.
-    const bool samples = std::ranges::all_of(curve, [](const GlanceStep& step) { return step.throughput.has_value(); });
-    const auto rate = [&](const GlanceStep& step) {
-      return samples ? *step.throughput : static_cast<double>(step.workers) / step.step_s;
-    };
-    const auto best = std::ranges::max_element(curve, {}, rate);
-    const char* source_of_best = best->measured ? "measured"
-                                 : best->wide() ? "predicted with a wide interval"
-                                                : "predicted";
-    text = best == curve.begin()
-               ? fmt::format("Adding workers does not increase throughput: N = {} is fastest.", best->workers)
-               : fmt::format("Throughput is highest at N = {} ({}{}).", best->workers, source_of_best,
-                             best == curve.end() - 1 ? ", the largest N here" : "");
-  }
+  std::string text = curve.size() > 1 ? fastest_text(curve) : "";
   const Table knees = knee_table(source);
   for (const Row& row : knees.rows)
     if (value_of<std::string>(knees, row, "strategy") == curve.front().strategy &&
@@ -148,14 +165,17 @@ std::string binds_sentence(const Curve& curve, bool with_meanings) {
   return text;
 }
 
-// Returns the row of the kind with the largest gain for the strategy, or nullptr. A change whose interval includes a
-// loss is not named.
-const Row* best_change(const Table& table, const std::string& strategy, std::string_view kind) {
+bool certain(const Table& table, const Row& row) {
+  return value_of<double>(table, row, "speedup_low").value_or(0.0) >= 1.0;
+}
+
+// Returns the row of the kind with the largest gain for the strategy, or nullptr. `all`: also changes whose interval
+// includes a loss.
+const Row* best_change(const Table& table, const std::string& strategy, std::string_view kind, bool all = false) {
   for (const Row& row : table.rows)
     if (value_of<std::string>(table, row, "strategy") == strategy &&
         value_of<std::string>(table, row, "kind") == kind &&
-        value_of<double>(table, row, "speedup").value_or(0.0) >= least_gain &&
-        value_of<double>(table, row, "speedup_low").value_or(0.0) >= 1.0)
+        value_of<double>(table, row, "speedup").value_or(0.0) >= least_gain && (all || certain(table, row)))
       return &row;
   return nullptr;
 }
@@ -165,15 +185,18 @@ std::string gain_text(const Table& table, const Row& row) {
   const auto number = [&](const char* column) { return units::format_significant(real(column), 3); };
   const std::string change = *value_of<std::string>(table, row, "change"), low = number("speedup_low"),
                     high = number("speedup_high");
+  const bool larger = change.starts_with("accumulation=") || change.starts_with("batch_per_worker=");
+  const char* batch = larger ? ", with a larger global batch" : "";
   if (real("speedup_high") > widest_headline * real("speedup_low"))
-    return fmt::format("{}: {} to {} × the throughput", change, low, high);
-  return fmt::format("{}: {} × the throughput ({} to {})", change, number("speedup"), low, high);
+    return fmt::format("{}: {} to {} × the throughput{}", change, low, high, batch);
+  return fmt::format("{}: {} × the throughput ({} to {}){}", change, number("speedup"), low, high, batch);
 }
 
 std::string helps_sentence(const Source& source, const std::string& strategy) {
   const Table* table = outlook_of(source, "what_helps");
   if (table == nullptr || table->rows.empty()) return "";
   const Row* setting = best_change(*table, strategy, "setting");
+  const Row* likely = best_change(*table, strategy, "setting", true);
   const Row* machine = best_change(*table, strategy, "machine");
   const auto any = std::ranges::find_if(
       table->rows, [&](const Row& row) { return value_of<std::string>(*table, row, "strategy") == strategy; });
@@ -181,6 +204,7 @@ std::string helps_sentence(const Source& source, const std::string& strategy) {
   std::string text = fmt::format("At N = {} ", *value_of<std::int64_t>(*table, *any, "workers"));
   text += setting != nullptr ? gain_text(*table, *setting)
                              : std::string("no usual setting is certain to raise the throughput");
+  if (likely != nullptr && likely != setting) text += "; uncertain: " + gain_text(*table, *likely);
   return text + (machine != nullptr ? "; other hardware: " + gain_text(*table, *machine) : "") + ".";
 }
 
@@ -200,10 +224,13 @@ std::string rate_sentence(const Source& source) {
   const std::string chosen = rate_or_factor(*table, row, "lr", "factor");
   std::string text = fmt::format("N = {}, global batch {}: ", *value_of<std::int64_t>(*table, row, "workers"),
                                  *value_of<std::int64_t>(*table, row, "global_batch_samples"));
+  const std::string_view unknown = rule("rule") == "linear" ? ", if the optimizer is SGD" : "";
   text += fmt::format("{} ({} rule{})", chosen.empty() ? "none" : chosen, rule("rule"),
-                      optimizer.empty() ? "" : " for " + optimizer);
+                      optimizer.empty() ? std::string(unknown) : " for " + optimizer);
   if (const std::string note = rule("note"); chosen.empty() && !note.empty()) text += ": " + note;
-  if (!other.empty()) text += fmt::format("; {} rule: {}", rule("other_rule"), other);
+  if (!other.empty())
+    text += fmt::format("; {} rule{}: {}", rule("other_rule"),
+                        optimizer.empty() && !unknown.empty() ? ", if it is like Adam" : "", other);
   text += ".";
   if (chosen.empty())
     for (auto smaller = table->rows.rbegin(); smaller != table->rows.rend(); ++smaller)
@@ -291,13 +318,16 @@ std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
   constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, most_warnings = 3;
   Table answer = answer_of(source, steps);
   const std::set<GlancePlace> named = named_places(answer);
-  const Table all_warnings = main_warnings_table(source, most_warnings);
+  const Table all_warnings = main_warnings_table(source, SIZE_MAX);
   std::size_t rows = most_rows, warnings = most_warnings;
   // Sentences of further strategies that are left out one after another.
   std::vector<std::string_view> less_important = {" scaling", " is bound", " is helped"};
   while (true) {
     Table shown_warnings = all_warnings;
     shown_warnings.rows.resize(std::min(warnings, all_warnings.rows.size()));
+    if (shown_warnings.rows.size() < all_warnings.rows.size())
+      shown_warnings.title +=
+          fmt::format(" ({} of {}; all: --report diagnostics)", shown_warnings.rows.size(), all_warnings.rows.size());
     std::vector<Table> tables{answer};
     for (Table& table : std::vector{glance_table(steps, rows, named), std::move(shown_warnings)})
       if (!table.rows.empty()) tables.push_back(std::move(table));

@@ -72,7 +72,7 @@ RunStep play(const Truth& truth, std::int64_t workers, stats::Random& random) {
                  truth.copy_back_s_per_byte * static_cast<double>(truth.bucket_bytes[i]) * shared;
     }
     rank.backward_end_s = finish_s;
-    rank.step_s = finish_s + truth.optimizer_s * rank.factor;
+    rank.step_s = finish_s + truth.optimizer_s * rank.factor + truth.outside_s;
     run.step_s += rank.step_s / static_cast<double>(workers);
   }
   return run;

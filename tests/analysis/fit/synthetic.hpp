@@ -19,6 +19,7 @@ struct Truth {
   double forward_s = 0.04;        // one thread, cores to itself
   double optimizer_s = 0.004;
   double data_s = 0.001;
+  double outside_s = 0.0;  // after the optimizer, outside of every phase
   std::vector<std::int64_t> bucket_bytes = {1 << 20, 8 << 20, 4 << 20};
   std::vector<double> ready_s = {0.02, 0.06, 0.08};  // after backward's start; the last is backward's end
   double copy_back_s_per_byte = 0.5e-9;

@@ -118,6 +118,25 @@ TEST(WhatIf, SpeedupIsOfTheThroughput) {
   EXPECT_NEAR(row.changed_throughput, 16.0 * 32.0 * 4.0 / row.changed_step_s, 1e-6);
 }
 
+// Time outside of every phase may be the loading of samples or logging: an accumulation repeats the first only.
+TEST(WhatIf, TimeOutsideOfPhasesMayGrowWithTheSamples) {
+  Truth truth;
+  truth.nccl = true;
+  truth.outside_s = 0.5;  // four times the rest
+  TemporaryDatabase database("what-if-outside");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {4};
+  options.what_if = change({"accumulation=4"});
+  const WhatIfRow row = predict_all(database.get(), options).what_ifs.at(0);
+  const double logging_s = row.step_s + 3.0 * (0.001 + 0.04 + 0.08), loading_s = logging_s + 3.0 * truth.outside_s;
+  EXPECT_NEAR(row.changed_step_s, 0.5 * (logging_s + loading_s), 0.02 * loading_s);
+  EXPECT_LT(row.changed_low_s, logging_s + 0.1 * (loading_s - logging_s));
+  EXPECT_GT(row.changed_high_s, loading_s - 0.1 * (loading_s - logging_s));
+  EXPECT_LT(row.speedup_low, 1.15) << "nothing is gained if all of it grows";
+  EXPECT_GT(row.speedup_high, 2.0);
+}
+
 TEST(WhatIf, TheBindingTermHasTheLargestGain) {
   Truth truth;
   truth.nccl = true;

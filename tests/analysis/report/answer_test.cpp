@@ -137,7 +137,7 @@ Made fill(test::SyntheticRun& run, Dice& dice) {
       effect.step_s = base_s;
       effect.speedup = std::exp(dice.between(-0.1, 2.0));
       effect.changed_step_s = base_s / effect.speedup;
-      effect.speedup_low = 0.9 * effect.speedup;
+      effect.speedup_low = (dice.chance(0.3) ? 0.3 : 0.9) * effect.speedup;
       effect.speedup_high = 1.2 * effect.speedup;
       made.changes.push_back({change, setting, effect});
     }
@@ -286,34 +286,49 @@ std::optional<Value> value(const Table& table, const Row& row, std::string_view 
   return found ? std::optional(*found) : std::nullopt;
 }
 
-// Throughput by N, measured steps first; workers / step if some row has no throughput.
-std::map<std::int64_t, double> rates(const Report& full, const std::string& strategy) {
-  std::map<std::int64_t, double> throughput, by_step;
+struct Rate {
+  double middle = 0.0, low = 0.0, high = 0.0;
+};
+
+// Throughput by N with its interval, measured steps first; workers / step if some row has no throughput.
+std::map<std::int64_t, Rate> rates(const Report& full, const std::string& strategy) {
+  std::map<std::int64_t, Rate> throughput, by_step;
   for (const auto& [name, step] : {std::pair{"step", "step_median_s"}, {"predictions", "step_s"}})
     if (const Table* table = table_named(full, name))
       for (const Row& row : table->rows)
         if (value<std::string>(*table, row, "strategy") == strategy) {
           const auto workers = *value<std::int64_t>(*table, row, "workers");
-          const bool added =
-              by_step.try_emplace(workers, static_cast<double>(workers) / *value<double>(*table, row, step)).second;
+          const double step_s = *value<double>(*table, row, step), low_s = *value<double>(*table, row, "step_low_s"),
+                       high_s = *value<double>(*table, row, "step_high_s");
+          const auto rate = [&](double middle) {
+            return Rate{middle, middle * step_s / high_s, middle * step_s / low_s};
+          };
+          const bool added = by_step.try_emplace(workers, rate(static_cast<double>(workers) / step_s)).second;
           if (const auto known = value<double>(*table, row, "throughput_samples_per_s"); known && added)
-            throughput.emplace(workers, *known);
+            throughput.emplace(workers, rate(*known));
         }
   return throughput.size() == by_step.size() ? throughput : by_step;
 }
 
 void expect_true_comparisons(const std::string& strategy, const std::string& text, const Report& full) {
   std::smatch found;
-  const std::map<std::int64_t, double> all = rates(full, strategy);
-  const auto best = std::ranges::max_element(all, {}, [](const auto& one) { return one.second; });
+  const std::map<std::int64_t, Rate> all = rates(full, strategy);
+  const auto best = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.middle; });
+  std::set<std::int64_t> rivals;
+  for (const auto& [workers, rate] : all)
+    if (workers != best->first && rate.high >= best->second.low) rivals.insert(workers);
   if (std::regex_search(text, found, std::regex("Throughput is highest at N = (\\d+) "))) {
     EXPECT_EQ(std::stoll(found[1]), best->first) << text;
     EXPECT_EQ(text.find("the largest N here") != std::string::npos, best->first == all.rbegin()->first) << text;
+    EXPECT_EQ(text.find("the smallest N here") != std::string::npos, best->first == all.begin()->first) << text;
   }
-  if (std::regex_search(text, found, std::regex("does not increase throughput: N = (\\d+) "))) {
-    EXPECT_EQ(std::stoll(found[1]), best->first) << text;
-    EXPECT_EQ(best->first, all.begin()->first) << text;
+  if (text.find("does not increase throughput") != std::string::npos) {
+    EXPECT_EQ(best->first, 1) << text;
   }
+  const bool rival = std::regex_search(text, found, std::regex("allow that N = (\\d+) is as fast"));
+  EXPECT_EQ(rival, !rivals.empty() && all.size() > 1) << text;
+  if (rival)
+    EXPECT_EQ(std::stoll(found[1]), *rivals.begin() < best->first ? *rivals.begin() : *rivals.rbegin()) << text;
   const bool bound = std::regex_search(text, found, std::regex("Communication-bound from N = (\\d+) on"));
   const Table* knees = table_named(full, "knee");
   std::optional<std::int64_t> knee;
@@ -340,20 +355,24 @@ void expect_best_change(const std::string& strategy, const std::string& text, co
   std::smatch found;
   const Table* helps = table_named(full, "what_helps");
   ASSERT_NE(helps, nullptr);
-  const auto largest = [&](const char* kind) {
+  const auto largest = [&](const char* kind, double least_low) {
     std::optional<std::string> change;
     double most = 1.02;
     for (const Row& row : helps->rows)
       if (value<std::string>(*helps, row, "strategy") == strategy && value<std::string>(*helps, row, "kind") == kind &&
-          *value<double>(*helps, row, "speedup") >= most && *value<double>(*helps, row, "speedup_low") >= 1.0) {
+          *value<double>(*helps, row, "speedup") >= most && *value<double>(*helps, row, "speedup_low") >= least_low) {
         most = *value<double>(*helps, row, "speedup");
         change = value<std::string>(*helps, row, "change");
       }
     return change;
   };
-  const auto setting = largest("setting"), machine = largest("machine");
+  const auto setting = largest("setting", 1.0), machine = largest("machine", 1.0), likely = largest("setting", 0.0);
   EXPECT_EQ(text.find("no usual setting") == std::string::npos, setting.has_value()) << text;
   if (setting) EXPECT_NE(text.find(*setting + ": "), std::string::npos) << text;
+  EXPECT_EQ(text.find("; uncertain: ") != std::string::npos, likely != setting) << text;
+  if (likely != setting) EXPECT_NE(text.find("; uncertain: " + *likely + ": "), std::string::npos) << text;
+  const bool larger = text.find("accumulation=4: ") != std::string::npos;
+  EXPECT_EQ(text.find("with a larger global batch") != std::string::npos, larger) << text;
   EXPECT_EQ(text.find("other hardware: ") != std::string::npos, machine.has_value()) << text;
   if (machine) EXPECT_NE(text.find("other hardware: " + *machine + ": "), std::string::npos) << text;
 }
