@@ -5,6 +5,7 @@
 #include "analysis/export/export.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/option_values.hpp"
+#include "cli/output_path.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/report.hpp"
@@ -18,6 +19,20 @@ void show_report(store::Database& database, report::Format format, std::string_v
          style_of(context));
 }
 
+void check_exports(const scenario::Output& output, const std::filesystem::path& database) {
+  check_output_path("output.csv", output.csv, OutputKind::folder, database);
+  check_output_path("output.chrome", output.chrome, OutputKind::file, database);
+}
+
+void write_exports(store::Database& database, const scenario::Output& output) {
+  try {
+    if (!output.csv.empty()) export_::export_csv(database, output.csv);
+    if (!output.chrome.empty()) export_::export_chrome(database, output.chrome);
+  } catch (const export_::ExportError& error) {
+    throw Failure(ExitCode::failed, error.what());
+  }
+}
+
 ExitCode write_results(store::Database& database, const scenario::Scenario& scenario, report::Format format,
                        const std::string& subcommand, Context& context) {
   ExitCode code = ExitCode::done;
@@ -29,12 +44,7 @@ ExitCode write_results(store::Database& database, const scenario::Scenario& scen
     code = ExitCode::data;
   }
   show_report(database, format, "summary", context);
-  try {
-    if (!scenario.output.csv.empty()) export_::export_csv(database, scenario.output.csv);
-    if (!scenario.output.chrome.empty()) export_::export_chrome(database, scenario.output.chrome);
-  } catch (const export_::ExportError& error) {
-    throw Failure(ExitCode::failed, error.what());
-  }
+  write_exports(database, scenario.output);
   if (!context.quiet) context.messages << "database: " << database.path().string() << '\n';
   return code;
 }

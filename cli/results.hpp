@@ -1,6 +1,7 @@
 // Fits, predictions and the report of a filled database.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,12 @@ namespace ddpprof::cli {
 // Prints the report that ends a command: the answer on one screen, or the report `full_report` with --full and in
 // formats for programs.
 void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context);
+
+// Throws Failure if an export that the scenario asks for cannot have its path.
+void check_exports(const scenario::Output& output, const std::filesystem::path& database);
+
+// Writes the exports that the scenario asks for. Throws Failure if one cannot be written.
+void write_exports(store::Database& database, const scenario::Output& output);
 
 // Fits and predicts, prints the report to standard output, and writes the exports that the scenario asks for. Returns
 // `data` if the measurements cannot support a prediction; the report is printed anyway. Throws Failure if an export

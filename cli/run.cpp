@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "cli/jobs/record_python.hpp"
 #include "cli/jobs/run_job.hpp"
 #include "cli/option_values.hpp"
-#include "cli/output_path.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/results.hpp"
 #include "cli/scenario_file.hpp"
@@ -23,7 +21,6 @@
 #include "runner/host/network.hpp"
 #include "runner/measure/plan.hpp"
 #include "runner/measure/progress.hpp"
-#include "runner/measure/recording_bounds.hpp"
 #include "runner/measure/resume.hpp"
 #include "runner/measure/sweep.hpp"
 #include "runner/scenario/input_files.hpp"
@@ -95,7 +92,7 @@ class Run : public Subcommand {
       throw Failure(ExitCode::usage, "--resume and --overwrite contradict each other", "one of them",
                     "--resume keeps the measurements, --overwrite removes them");
     }
-    if (!command_.empty()) return run_job(of_command(), context);
+    if (!command_.empty()) return run_command(of_command(), "", context);
     if (scenario_file_.empty())
       throw Failure(ExitCode::usage, "nothing to measure", "a scenario file, or -- and a command");
     for (const CLI::Option* option : command_options_)
@@ -114,6 +111,7 @@ class Run : public Subcommand {
       overrides_.push_back("device=" + device_);
     }
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
+    if (read.scenario.has_command()) return run_command(read.scenario, folder_of(scenario_file_), context);
     const measure::Plan plan = measure::make_plan(read.scenario, measure::available_cores(), measure::visible_gpus(),
                                                   measure::available_memory_bytes());
     const report::Format format = checked_format(format_);
@@ -126,8 +124,7 @@ class Run : public Subcommand {
     options.source = read.source;
     options.scenario_path = scenario_file_;
     // Checked before anything is measured, so that a wrong path does not waste a sweep.
-    check_output_path("output.csv", read.scenario.output.csv, OutputKind::folder, options.database);
-    check_output_path("output.chrome", read.scenario.output.chrome, OutputKind::file, options.database);
+    check_exports(read.scenario.output, options.database);
     check_inputs(read.scenario);
     if (dry_run_) {
       context.out << plan_text(read.scenario, plan);
@@ -164,51 +161,61 @@ class Run : public Subcommand {
       return option;
     };
     add(app.add_option("--batches", batches_, "Values of {batch}, e.g. 16,32: each N is measured with each of them"));
-    add(app.add_option("--nodes", request_.nodes, "Number of hosts that the command uses: {nodes} (default 1)"))
+    add(app.add_option("--nodes", of_command_.nodes, "Number of hosts that the command uses: {nodes} (default 1)"))
         ->check(CLI::PositiveNumber);
-    add(app.add_option("--lr", request_.learning_rate, "Learning rate: {lr}"));
-    add(app.add_option("--repeats", request_.repeats, "Runs of each N and batch (default 1)"))
+    add(app.add_option("--lr", of_command_.learning_rate, "Learning rate: {lr}"));
+    add(app.add_option("--repeats", repeats_, "Runs of each N and batch (default 1)"))
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
-    add(app.add_option("--steps", request_.steps, "Steps to measure, e.g. 20-60 (default 10-49)"));
+    add(app.add_option("--steps", of_command_.window, "Steps to measure, e.g. 20-60 (default 10-49)"));
     add(app.add_option("--tracer", tracer_,
                        "torch: torch.profiler in each Python process that trains; own: the job writes its traces to\n"
                        "the folder DDPPROF_TRACE_DIR"))
         ->capture_default_str();
-    add(app.add_option("--job-timeout", job_.limit_s, "Seconds after which a run is ended (default 1800)"))
+    add(app.add_option("--job-timeout", of_command_.timeout_s, "Seconds after which a run is ended (default 1800)"))
         ->check(CLI::PositiveNumber);
-    add(app.add_option("--grace", job_.grace_s, "Seconds from SIGTERM to SIGKILL (default 30)"))
+    add(app.add_option("--grace", of_command_.grace_s, "Seconds from SIGTERM to SIGKILL (default 30)"))
         ->check(CLI::PositiveNumber);
-    add(app.add_option("--model", job_.model, "Name of the model (default: the database's)"));
-    add(app.add_flag("--keep-traces", job_.keep_traces, "Keep the traces in FILE.db.d"));
+    add(app.add_option("--model", model_, "Name of the model (default: the database's)"));
+    add(app.add_flag("--keep-traces", keep_traces_, "Keep the traces in FILE.db.d"));
     add(app.add_flag("--no-raw", no_raw_, "Leave out single events: the database is smaller"));
   }
 
-  // The options of a command. Throws Failure if an option is for scenarios.
-  RunJob of_command() const {
+  // The options of a command as the scenario that a file would have. Throws Failure if an option is for scenarios.
+  scenario::Scenario of_command() const {
     if (workers_.empty())
       throw Failure(ExitCode::usage, "--workers is missing", "the numbers of workers to measure, e.g. --workers 1,2,4");
     if (!overrides_.empty() || !device_.empty())
       throw Failure(ExitCode::usage, std::string(device_.empty() ? "--set" : "--device") + " is for a scenario file",
                     "", "write it into the command");
-    RunJob run = job_;
-    run.request = request_;
-    run.request.command = command_;
-    for (const long long workers : parse_worker_list(workers_, "--workers")) run.request.workers.push_back(workers);
-    if (!batches_.empty())
-      for (const long long batch : parse_worker_list(batches_, "--batches")) run.request.batches.push_back(batch);
-    measure::RecordingOptions bounds;
-    bounds.steps = request_.steps;
     check_word("--tracer", tracer_, {"torch", "own"});
-    run.window = window_of(measure::checked_bounds(bounds));
-    if (!run.window && tracer_ == "torch") refuse_window(request_.steps, "--tracer torch");
-    if (tracer_ == "own") run.window.reset();
-    run.database = out_;
+    scenario::Scenario scenario;
+    scenario.command = of_command_;
+    scenario.command.words = command_;
+    scenario.command.tracer = tracer_ == "own" ? scenario::JobTracer::own : scenario::JobTracer::torch;
+    const auto numbers = [](const std::string& list, const char* option) {
+      const auto parsed = parse_worker_list(list, option);
+      return std::vector<std::int64_t>(parsed.begin(), parsed.end());
+    };
+    scenario.workers = numbers(workers_, "--workers");
+    if (!batches_.empty()) scenario.measure.batches = numbers(batches_, "--batches");
+    scenario.measure.repeats = repeats_;
+    scenario.output.database = out_.empty() ? name_of_command(command_) + ".db" : out_;
+    scenario.output.raw = no_raw_ ? scenario::RawEvents::none : scenario::RawEvents::all;
+    scenario.output.keep_traces = keep_traces_;
+    scenario.name = model_.empty() ? std::filesystem::path(scenario.output.database).stem().string() : model_;
+    return scenario;
+  }
+
+  ExitCode run_command(scenario::Scenario scenario, const std::string& folder, Context& context) const {
+    RunJob run;
+    run.scenario = std::move(scenario);
+    if (!out_.empty()) run.scenario.output.database = out_;
+    run.folder = folder;
     run.overwrite = overwrite_;
     run.resume = resume_;
     run.dry_run = dry_run_;
-    run.keep_raw = !no_raw_;
     run.format = checked_format(format_);
-    return run;
+    return run_job(run, context);
   }
 
   static measure::SweepTarget resumed(measure::SweepOptions& options, const scenario::Scenario& scenario,
@@ -236,9 +243,10 @@ class Run : public Subcommand {
   std::vector<std::string> overrides_;
   bool full_ = false, overwrite_ = false, resume_ = false, dry_run_ = false, no_raw_ = false;
   std::vector<std::string> command_;
-  std::string batches_, tracer_ = "torch";
-  job::JobRequest request_;
-  RunJob job_;
+  std::string batches_, tracer_ = "torch", model_;
+  std::int64_t repeats_ = 1;
+  bool keep_traces_ = false;
+  scenario::Command of_command_;
   std::vector<const CLI::Option*> command_options_;
 };
 

@@ -4,6 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <ostream>
 
+#include "cli/jobs/run_job.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 
@@ -30,6 +31,7 @@ class ValidateSubcommand final : public Subcommand {
 
   ExitCode run(Context& context) override {
     const scenario::ReadResult result = read_scenario(context, file_, overrides_);
+    if (result.scenario.has_command()) check_job({.scenario = result.scenario, .folder = folder_of(file_)});
     if (print_) {
       context.out << scenario::to_yaml(result.scenario);
     } else if (!context.quiet) {

@@ -144,6 +144,9 @@ class Worker : public Subcommand {
   // The scenario at this world size. Its own `workers` and `strategies` apply to `ddpprof run` only.
   scenario::ReadResult read_for(Context& context, std::int64_t workers) const {
     scenario::ReadResult result = read_scenario(context, scenario_file_, overrides_);
+    if (result.scenario.has_command())
+      throw Failure(ExitCode::usage, scenario_file_ + " has a command, which is not a rank of ddpprof",
+                    "a scenario with workload.model", "start it with 'ddpprof run' or 'ddpprof record'");
     std::vector<std::string> overrides = overrides_;
     overrides.push_back(fmt::format("workers=[{}]", workers));
     overrides.push_back(fmt::format("strategies=[{}]", strategy_));

@@ -220,12 +220,13 @@ void import_traces_and_logs(const TraceImport& request, const InputFiles& files,
 
 }  // namespace
 
-void fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
+void fit_imported(const std::string& subcommand, store::Database& database, Context& context,
+                  std::optional<fit::PredictOptions> asked) {
   fit::write_fits(database, {});
   fit::write_predictions(database, {});
   try {
-    fit::PredictOptions options;
-    options.workers = workers_to_predict(database);
+    fit::PredictOptions options = asked.value_or(fit::PredictOptions{});
+    if (!asked) options.workers = workers_to_predict(database);
     if (options.workers.empty()) return;
     if (fit::stored_steps(database).empty()) fit::write_fits(database, fit::fit_database(database));
     fit::write_predictions(database, fit::predict_all(database, options));

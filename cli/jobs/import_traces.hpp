@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
@@ -27,7 +28,9 @@ struct TraceImport {
 
 // Fits and predicts from the imports of the database, in place of earlier fits and predictions. If the data cannot
 // support a prediction, the reason is printed and the measurements stay. `subcommand` is the name in messages.
-void fit_imported(const std::string& subcommand, store::Database&, Context&);
+// Without `asked` the imported N and multiples of the largest are predicted.
+void fit_imported(const std::string& subcommand, store::Database&, Context&,
+                  std::optional<fit::PredictOptions> asked = {});
 
 // Imports, fits and prints the report. Throws UserError and store::DatabaseError.
 ExitCode import_trace_files(const TraceImport& request, Context& context);

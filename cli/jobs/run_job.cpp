@@ -6,18 +6,21 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "cli/jobs/import_traces.hpp"
+#include "cli/jobs/record_python.hpp"
 #include "cli/results.hpp"
 #include "runner/job/job_sweep.hpp"
 #include "runner/job/trace_source.hpp"
 #include "runner/measure/installation.hpp"
+#include "runner/measure/recording_bounds.hpp"
 #include "runner/measure/sweep.hpp"
-#include "runner/scenario/scenario.hpp"
+#include "runner/scenario_queries/options.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
@@ -25,17 +28,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "train.db" for "torchrun --nproc-per-node 2 train.py"
-std::string database_of(const std::vector<std::string>& command) {
-  const auto script = std::ranges::find_if(
-      command, [](const std::string& word) { return word.ends_with(".py") || word.ends_with(".sh"); });
-  return fs::path(script == command.end() ? command.front() : *script).stem().string() + ".db";
+job::JobRequest request_of(const RunJob& run) {
+  const scenario::Scenario& of = run.scenario;
+  job::JobRequest request;
+  request.command = of.command.words;
+  request.workers = of.workers;
+  request.batches = of.measure.batches;
+  request.nodes = of.command.nodes;
+  request.repeats = of.measure.repeats;
+  request.learning_rate = of.command.learning_rate;
+  request.folder = run.folder;
+  request.steps = of.command.window;
+  return request;
 }
 
-std::string plan_text(const RunJob& run, const std::vector<job::JobRun>& plan) {
-  std::string text = fmt::format("{} runs, at most {} s each\n", plan.size(), run.limit_s);
+// The window of ddpprof's Python module; nullopt: the job writes its traces itself.
+std::optional<python_tracer::StepWindow> window_of_job(const scenario::Command& command) {
+  measure::RecordingOptions bounds;
+  bounds.steps = command.window;
+  const std::optional<python_tracer::StepWindow> window = window_of(measure::checked_bounds(bounds));
+  if (command.tracer == scenario::JobTracer::own) return std::nullopt;
+  if (!window) refuse_window(command.window, "--tracer torch");
+  return window;
+}
+
+std::string plan_text(const RunJob& run, const job::JobRequest& request, const std::vector<job::JobRun>& plan) {
+  std::string text = fmt::format("{} runs, at most {} s each\n", plan.size(), run.scenario.command.timeout_s);
   for (const job::JobRun& one : plan)
-    text += fmt::format("{:<16} {}\n", one.name(), fmt::join(job::command_of(run.request, one), " "));
+    text += fmt::format("{:<16} {}\n", one.name(), fmt::join(job::command_of(request, one), " "));
   return text;
 }
 
@@ -44,14 +64,14 @@ struct Begun {
   std::set<std::string> measured;
 };
 
-Begun begin(const RunJob& run, const fs::path& database, Context& context) {
+Begun begin(const RunJob& run, const job::JobRequest& request, const fs::path& database, Context& context) {
   std::error_code error;
   if (run.resume && fs::exists(database, error)) {
     measure::SideFolder folder(measure::side_folder(database));
     folder.make();
     store::Database opened = store::Database::open_write(database);
     opened.check();  // a power cut may have damaged it
-    std::set<std::string> measured = job::measured_runs(opened, run.request);
+    std::set<std::string> measured = job::measured_runs(opened, request);
     folder.keep();
     if (!context.quiet)
       context.messages << fmt::format("Resuming {}: {} runs are measured and kept.\n", database.string(),
@@ -67,38 +87,56 @@ Begun begin(const RunJob& run, const fs::path& database, Context& context) {
   Begun begun{measure::create_database(options), {}};
   static const scenario::Scenario none;  // static: g++ 12 warns of a temporary that may be uninitialised
   measure::record_scenario(begun.target.database, none, options);
-  job::record_request(begun.target.database, run.request);
+  job::record_request(begun.target.database, request);
   return begun;
 }
 
 }  // namespace
 
+std::string name_of_command(const std::vector<std::string>& command) {
+  const auto script = std::ranges::find_if(
+      command, [](const std::string& word) { return word.ends_with(".py") || word.ends_with(".sh"); });
+  return fs::path(script == command.end() ? command.front() : *script).stem().string();
+}
+
+void check_job(const RunJob& run) {
+  window_of_job(run.scenario.command);
+  job::make_job_plan(request_of(run));
+}
+
 ExitCode run_job(const RunJob& run, Context& context) {
-  const std::vector<job::JobRun> plan = job::make_job_plan(run.request);
+  const scenario::Scenario& scenario = run.scenario;
+  const job::JobRequest request = request_of(run);
+  const std::optional<python_tracer::StepWindow> window = window_of_job(scenario.command);
+  const std::vector<job::JobRun> plan = job::make_job_plan(request);
+  const fs::path file = scenario.output.database.empty() ? scenario.name + ".db" : scenario.output.database;
+  check_exports(scenario.output, file);
   if (run.dry_run) {
-    context.out << plan_text(run, plan);
+    context.out << plan_text(run, request, plan);
     return ExitCode::done;
   }
-  const fs::path file = run.database.empty() ? database_of(run.request.command) : run.database;
   const job::TraceSource source =
-      run.window ? job::injected_traces(measure::find_python_module(), *run.window) : job::own_traces();
-  Begun begun = begin(run, file, context);
+      window ? job::injected_traces(measure::find_python_module(), *window) : job::own_traces();
+  Begun begun = begin(run, request, file, context);
   store::Database& database = begun.target.database;
   job::JobSweepOptions options;
   options.folder = measure::side_folder(file);
-  options.limit = std::chrono::seconds(run.limit_s);
-  options.grace = std::chrono::seconds(run.grace_s);
-  options.keep_traces = run.keep_traces;
-  options.keep_raw = run.keep_raw;
-  options.model = run.model.empty() ? file.stem().string() : run.model;
+  options.limit = std::chrono::seconds(scenario.command.timeout_s);
+  options.grace = std::chrono::seconds(scenario.command.grace_s);
+  options.keep_traces = scenario.output.keep_traces;
+  options.keep_raw = scenario.output.raw != scenario::RawEvents::none;
+  options.model = scenario.name;
   options.cores = measure::available_cores();
   options.quiet = context.quiet;
   const job::JobSweepResult result =
-      job::sweep_jobs(database, run.request, plan, source, begun.measured, options, context.messages);
+      job::sweep_jobs(database, request, plan, source, begun.measured, options, context.messages);
   database.finish_load();
   if (result.measured > 0) {
-    fit_imported("run", database, context);
+    // Only a scenario file asks for predictions.
+    fit_imported("run", database, context,
+                 run.folder.empty() ? std::nullopt : std::optional(scenario_queries::predict_options(scenario)));
     show_report(database, run.format, "summary", context);
+    write_exports(database, scenario.output);
     if (!context.quiet) context.messages << "database: " << file.string() << '\n';
   }
   if (result.failed.empty() && !result.interrupted) return ExitCode::done;

@@ -15,6 +15,7 @@ std::map<std::string, std::string> values_of(const JobRequest& request, const Jo
                                                {"nodes", std::to_string(request.nodes)}};
   if (run.batch) values["batch"] = std::to_string(*run.batch);
   if (!request.learning_rate.empty()) values["lr"] = request.learning_rate;
+  if (!request.folder.empty()) values["folder"] = request.folder;
   return values;
 }
 
@@ -30,13 +31,14 @@ std::string JobRun::name() const {
 }
 
 std::vector<JobRun> make_job_plan(const JobRequest& request) {
-  const auto refuse_without = [&](const char* placeholder, const char* option, bool given) {
-    if (!given && has(request.command, placeholder))
-      throw measure::InvalidRequest(fmt::format("the command has {{{}}}, and {} is missing", placeholder, option),
-                                    option, fmt::format("give {}, or write the number into the command", option));
+  const auto refuse_without = [&](const char* placeholder, const char* option, const char* key, bool given) {
+    if (given || !has(request.command, placeholder)) return;
+    const char* where = request.folder.empty() ? option : key;
+    throw measure::InvalidRequest(fmt::format("the command has {{{}}}, and {} is missing", placeholder, where), where,
+                                  fmt::format("give {}, or write the number into the command", where));
   };
-  refuse_without("batch", "--batches", !request.batches.empty());
-  refuse_without("lr", "--lr", !request.learning_rate.empty());
+  refuse_without("batch", "--batches", "measure.batches", !request.batches.empty());
+  refuse_without("lr", "--lr", "workload.lr", !request.learning_rate.empty());
   std::vector<JobRun> runs;
   for (std::int64_t repeat = 0; repeat < request.repeats; ++repeat)
     for (const std::int64_t workers : request.workers) {

@@ -10,11 +10,12 @@
 namespace ddpprof::job {
 
 struct JobRequest {
-  std::vector<std::string> command;   // may contain {workers}, {nodes}, {batch} and {lr}
+  std::vector<std::string> command;   // may contain {workers}, {nodes}, {batch}, {lr} and {folder}
   std::vector<std::int64_t> workers;  // N
   std::vector<std::int64_t> batches;  // values of {batch}; empty: the command has none
   std::int64_t nodes = 1, repeats = 1;
   std::string learning_rate;  // value of {lr}; empty: none
+  std::string folder;         // value of {folder}: of the scenario file; empty: none
   std::string steps;          // steps to trace, "20-60"; empty: the tracer's default
 };
 
@@ -33,8 +34,8 @@ std::vector<JobRun> make_job_plan(const JobRequest&);
 // Returns the command with the placeholders replaced. Other braces stay as they are.
 std::vector<std::string> command_of(const JobRequest&, const JobRun&);
 
-// Returns the values of the placeholders as variables: DDPPROF_WORKERS, DDPPROF_NODES, DDPPROF_BATCH, DDPPROF_LR, and
-// DDPPROF_STEPS.
+// Returns the values of the placeholders as variables: DDPPROF_WORKERS, DDPPROF_NODES, DDPPROF_BATCH, DDPPROF_LR,
+// DDPPROF_FOLDER, and DDPPROF_STEPS.
 std::map<std::string, std::string> variables_of(const JobRequest&, const JobRun&);
 
 }  // namespace ddpprof::job

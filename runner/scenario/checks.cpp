@@ -25,6 +25,7 @@ class Checks {
 
   void run() {
     name();
+    if (scenario_.has_command() || broken_.contains("workload.command")) return command();
     loss();
     transformer();
     torchscript();
@@ -76,6 +77,14 @@ class Checks {
                               : name.size() > 100 ? fmt::format("{} characters", name.size())
                                                   : fmt::format("'{}'", name);
     tree_.complain_at({"name"}, fmt::format("expected {}; found {}", allowed_text(*find_key("name")), found));
+  }
+
+  // Values of placeholders and the window of steps are checked where they are used (cli/jobs/run_job.hpp).
+  void command() {
+    if (sound({"workload.command"}) && scenario_.command.words.front().empty())
+      tree_.complain_at({"workload.command"}, "expected a program as the first word; found empty text");
+    inter_node();
+    output();
   }
 
   void loss() {

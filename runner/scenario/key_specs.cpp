@@ -26,6 +26,7 @@ std::vector<KeySpec> make_specs() {
        .unit = "",
        .required = true,
        .text_rule = "letters, digits, '.', '_' and '-', starting with a letter or digit, at most 100",
+       .form = Form::both,
        .doc = "Name of the run. Reports contain it. The database is `<name>.db` unless `output.database` is set."}));
 
   add(bound<S, W, &Workload::model, &Model::kind>(
@@ -176,6 +177,7 @@ std::vector<KeySpec> make_specs() {
                                                      .doc = "The tensor that the loss compares with the output, in the "
                                                             "same notation. `int64[]<10` is a label of 10 classes."}));
 
+  add_command_specs(specs);
   add_data_specs(specs);
   add(bound<S, W, &Workload::loss>(
       {.key = "workload.loss",
@@ -239,6 +241,7 @@ std::vector<KeySpec> make_specs() {
                                     .type = integer_list,
                                     .unit = "workers",
                                     .limits = {.least = 1, .most = 1024, .entries = 1, .ascending = true},
+                                    .form = Form::both,
                                     .doc = "World sizes to measure. Include 1 to get speedup and efficiency."}));
   add(bound<S, &Scenario::backend>(
       {.key = "backend",
@@ -317,6 +320,7 @@ std::vector<KeySpec> make_specs() {
                                       .type = integer,
                                       .unit = "runs",
                                       .limits = {.least = 1, .most = 1000},
+                                      .form = Form::both,
                                       .doc = "Runs of each strategy and world size. They are interleaved, so that a "
                                              "slow period of the machine does not affect only one of them."}));
   add(bound<S, M, &Measure::batches>(
@@ -324,6 +328,7 @@ std::vector<KeySpec> make_specs() {
        .type = integer_list,
        .unit = "samples",
        .limits = {.least = 1, .most = 1'000'000'000, .ascending = true},
+       .form = Form::both,
        .doc = "Batches per worker that are measured at every world size, `workload.batch_per_worker` among them. They "
               "show how compute grows with the batch, which predictions for another batch and for a fixed global batch "
               "need. Predictions and learning rates are for `workload.batch_per_worker`. Empty: only that one. "
@@ -377,17 +382,21 @@ std::vector<KeySpec> make_specs() {
            "wait, and a step's time is the host's time to launch it. Losses are then read rarely, and are not in the "
            "database (docs/design/where-a-step-ends-on-a-gpu.md)."}));
 
+  add_command_measure_specs(specs);
+
   constexpr auto P = &Scenario::predict;
   add(bound<S, P, &Predict::workers>({.key = "predict.workers",
                                       .type = integer_list,
                                       .unit = "workers",
                                       .limits = {.least = 1, .most = widest, .entries = 1, .ascending = true},
+                                      .form = Form::both,
                                       .doc = "World sizes to predict."}));
   add(bound<S, P, &Predict::gpus_per_node>(
       {.key = "predict.gpus_per_node",
        .type = integer,
        .unit = "workers",
        .limits = {.least = 0, .most = 1024},
+       .form = Form::both,
        .doc = "Workers per host. 0: all on one host on a CPU; of GPUs as many as were "
               "measured on a host, at least 8."}));
   add(bound<S, P, &Predict::inter_node>(
@@ -395,6 +404,7 @@ std::vector<KeySpec> make_specs() {
        .type = text,
        .unit = "",
        .text_rule = "links of a node to other nodes, for example 100Gbit/s, hdr or 8xndr",
+       .form = Form::both,
        .doc = "Links of one node to other nodes, used if no measurement shows them: an Ethernet rate (`25Gbit/s`), "
               "InfiniBand (`fdr`, `edr`, `hdr`, `ndr`, `xdr`), or several of one kind (`8xndr`). `usual`: from 25 "
               "Gbit/s Ethernet to 8 × 400 Gbit/s InfiniBand, all of it in the interval."}));
@@ -403,12 +413,14 @@ std::vector<KeySpec> make_specs() {
        .type = number,
        .unit = "",
        .limits = {.least = 0, .most = 1, .above_least = true, .below_most = true},
+       .form = Form::both,
        .doc = "Probability with which a prediction's interval should contain the true value."}));
   add(bound<S, P, &Predict::sharing>(
       {.key = "predict.sharing",
        .type = choice,
        .unit = "",
        .choices = names_of<Sharing>(),
+       .form = Form::both,
        .doc = "`machine`: all workers share this machine's cores, as measured. `dedicated`: each worker has the cores "
               "that one worker has here (for `ddp`; replicas of DataParallel share one host in both cases)."}));
 
@@ -443,23 +455,34 @@ std::vector<KeySpec> make_specs() {
                                       .type = text,
                                       .unit = "",
                                       .text_rule = "a file's path",
+                                      .form = Form::both,
                                       .doc = "The trace database. Empty: `<name>.db` in the current folder."}));
   add(bound<S, O, &Output::raw>(
       {.key = "output.raw",
        .type = choice,
        .unit = "",
        .choices = names_of<RawEvents>(),
-       .doc = "The ranks whose raw events are stored in the database. Summaries of all ranks are always stored."}));
+       .form = Form::both,
+       .doc = "The ranks whose raw events are stored in the database. Summaries of all ranks are always stored. With "
+              "`workload.command`, `rank0` stores those of all ranks, too."}));
   add(bound<S, O, &Output::csv>({.key = "output.csv",
                                  .type = text,
                                  .unit = "",
                                  .text_rule = "a folder's path",
+                                 .form = Form::both,
                                  .doc = "Folder for CSV files, one per table. Empty: none."}));
   add(bound<S, O, &Output::chrome>({.key = "output.chrome",
                                     .type = text,
                                     .unit = "",
                                     .text_rule = "a file's path",
+                                    .form = Form::both,
                                     .doc = "Trace file for Perfetto or chrome://tracing. Empty: none."}));
+  add(bound<S, O, &Output::keep_traces>({.key = "output.keep_traces",
+                                         .type = boolean,
+                                         .unit = "",
+                                         .form = Form::command,
+                                         .doc = "Keep the traces of each run in `<database>.d`. Otherwise they are "
+                                                "removed after they are stored in the database."}));
   return specs;
 }
 

@@ -56,7 +56,8 @@ bool is_group(std::string_view key) {
   return std::ranges::any_of(groups, [&](const Group& group) { return group.key == key; });
 }
 
-bool belongs_to(const KeySpec& spec, Model::Kind kind) {
+bool belongs_to(const KeySpec& spec, bool has_command, Model::Kind kind) {
+  if (spec.form != Form::both && (spec.form == Form::command) != has_command) return false;
   return spec.model_kinds == 0 || (spec.model_kinds & bit(kind)) != 0;
 }
 

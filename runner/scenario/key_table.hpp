@@ -23,6 +23,9 @@ struct Draft {
   std::optional<std::int64_t> linear_out;
 };
 
+// What is trained: a model of ddpprof's worker, or the user's own command.
+enum class Form { model, command, both };
+
 struct Limits {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -47,6 +50,7 @@ struct KeySpec {
   Limits limits = {};
   std::span<const std::string_view> choices = {};
   std::string_view text_rule = {};  // for KeyType::text: the required form
+  Form form = Form::model;          // scenarios that have this key
   unsigned model_kinds = 0;         // bits 1 << Model::Kind of the kinds that have this key; 0: all
   std::string_view doc;
   // Stores the node's value in the draft. On an error, adds a complaint and does not change the draft.
@@ -60,14 +64,16 @@ struct Group {
 };
 
 std::span<const KeySpec> key_specs();
-void add_data_specs(std::vector<KeySpec>& specs);           // appends the keys of workload.data
-void add_learning_rate_specs(std::vector<KeySpec>& specs);  // appends the keys of learning_rate
+void add_data_specs(std::vector<KeySpec>& specs);             // appends the keys of workload.data
+void add_command_specs(std::vector<KeySpec>& specs);          // appends the keys of a command in the group workload
+void add_command_measure_specs(std::vector<KeySpec>& specs);  // the same in the group measure
+void add_learning_rate_specs(std::vector<KeySpec>& specs);    // appends the keys of learning_rate
 std::span<const Group> key_groups();
 const KeySpec* find_key(std::string_view key);  // nullptr if the key is unknown
 bool is_group(std::string_view key);            // "" (the whole file) is a group
 
 constexpr unsigned bit(Model::Kind kind) { return 1u << static_cast<unsigned>(kind); }
-bool belongs_to(const KeySpec&, Model::Kind);
+bool belongs_to(const KeySpec&, bool has_command, Model::Kind);
 std::string kinds_text(unsigned model_kinds);  // "resnet18, resnet50"
 std::string allowed_text(const KeySpec&);      // "integer, 1 or more"
 

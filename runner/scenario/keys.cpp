@@ -38,6 +38,17 @@ An invalid file is rejected with exit code 2. All problems are listed with file,
 value expected. Unknown keys, duplicate keys, and keys of another model kind are problems too. Anchors and aliases are
 supported. Merge keys (`<<`), more than one document, and files above 1 MiB are not.
 
+A scenario with `workload.command` measures your own training instead of a model of ddpprof
+([run-your-job.md](../guide/run-your-job.md)):
+
+```yaml
+name: job
+workload: {command: [torchrun, --nproc-per-node, "{workers}", train.py, --batch-size, "{batch}"]}
+workers: [1, 2, 4]
+measure: {batches: [16, 32], repeats: 3, window: 20-60}
+predict: {workers: [8, 64]}
+```
+
 The sections below follow the nesting of the file.
 )";
 
@@ -126,7 +137,8 @@ const char* to_string(KeyType type) {
 std::span<const KeyDoc> keys() {
   static const std::vector<std::string> kinds = [] {
     std::vector<std::string> texts;
-    for (const KeySpec& spec : key_specs()) texts.push_back(kinds_text(spec.model_kinds));
+    for (const KeySpec& spec : key_specs())
+      texts.push_back(spec.form == Form::command ? "workload.command" : kinds_text(spec.model_kinds));
     return texts;
   }();
   static const std::vector<KeyDoc> docs = [] {
@@ -167,7 +179,9 @@ std::string scenario_markdown() {
       const std::size_t dot = doc.key.rfind('.');
       const std::string_view parent = dot == std::string_view::npos ? std::string_view() : doc.key.substr(0, dot);
       if (parent != group.key) continue;
-      const std::string only = doc.only_for.empty() ? "" : fmt::format(" (kind {})", doc.only_for);
+      const std::string only = doc.only_for.empty()                 ? ""
+                               : doc.only_for == "workload.command" ? " (with `workload.command`)"
+                                                                    : fmt::format(" (kind {})", doc.only_for);
       const std::string fallback = doc.required ? "*required*" : fmt::format("`{}`", doc.default_value);
       out +=
           fmt::format("| `{}`{} | {} | {} | {} | {} |\n", doc.key.substr(dot == std::string_view::npos ? 0 : dot + 1),
@@ -175,6 +189,14 @@ std::string scenario_markdown() {
     }
   }
   out += whole_rules;
+  out += "\nA command:\n- `workload.command` excludes all keys but";
+  bool first = true;
+  for (const KeySpec& spec : key_specs()) {
+    if (spec.form == Form::model || spec.key == "workload.command") continue;
+    out += fmt::format("{}\n  `{}`", first ? "" : ",", spec.key);
+    first = false;
+  }
+  out += ".\n";
   return out;
 }
 

@@ -18,7 +18,7 @@ struct KeyDoc {
   bool nullable;              // `null` means "unset"; `doc` explains it
   std::string default_value;  // as YAML; "" if the key is required
   std::string allowed;        // the accepted values: "integer, 1 or more", "one of: ddp, dp"
-  std::string_view only_for;  // model kinds that have this key, "" for all: "resnet18, resnet50"
+  std::string_view only_for;  // model kinds that have this key, "resnet18, resnet50", or "workload.command"; "" for all
   std::string_view doc;
   std::span<const std::string_view> choices;  // of a choice or a list of choices
 };

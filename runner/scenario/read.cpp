@@ -92,17 +92,21 @@ void assign_values(Draft& draft, Tree& tree, Keys& broken) {
   }
 }
 
+std::string why_not(const KeySpec& spec, bool command, Model::Kind kind) {
+  if (command) return "applies only to models that ddpprof trains; with 'workload.command' leave it out";
+  if (spec.form == Form::command) return "applies only to 'workload.command'; without a command leave it out";
+  return fmt::format("applies only to {}; with 'kind: {}' leave it out", kinds_text(spec.model_kinds), to_string(kind));
+}
+
 void check_required(const Draft& draft, Tree& tree, Keys& broken) {
   const bool kind_known = tree.find("workload.model.kind") != nullptr && !broken.contains("workload.model.kind");
   const Model::Kind kind = draft.scenario.workload.model.kind;
+  const bool command = tree.find("workload.command") != nullptr;
   for (const KeySpec& spec : key_specs()) {
     const bool given = tree.find(spec.key) != nullptr;
-    if (spec.model_kinds != 0 && !kind_known) continue;
-    if (!belongs_to(spec, kind)) {
-      if (given) {
-        tree.complain_at({spec.key}, fmt::format("applies only to {}; with 'kind: {}' leave it out",
-                                                 kinds_text(spec.model_kinds), to_string(kind)));
-      }
+    if (spec.model_kinds != 0 && !kind_known && !command) continue;
+    if (!belongs_to(spec, command, kind)) {
+      if (given) tree.complain_at({spec.key}, why_not(spec, command, kind));
     } else if (spec.required && !given && !broken.contains(spec.key)) {
       tree.complain_at({spec.key}, fmt::format("missing; expected {}", allowed_text(spec)));
       broken.emplace(spec.key);

@@ -186,6 +186,16 @@ const char* to_string(Sharing sharing) {
   return "unknown";
 }
 
+const char* to_string(JobTracer tracer) {
+  switch (tracer) {
+    case JobTracer::torch:
+      return "torch";
+    case JobTracer::own:
+      return "own";
+  }
+  return "unknown";
+}
+
 const char* to_string(DeviceSync sync) {
   switch (sync) {
     case DeviceSync::every_step:

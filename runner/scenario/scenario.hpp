@@ -26,6 +26,7 @@ enum class Transform { none, augment };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
 enum class DeviceSync { every_step, never };
+enum class JobTracer { torch, own };  // own: the job writes its traces itself
 
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50, gpt, bert, recommender, torchscript };
@@ -98,6 +99,19 @@ struct Workload {
   bool operator==(const Workload&) const = default;
 };
 
+// The user's own training: `workload.command`. A scenario has either a command or a model.
+struct Command {
+  std::vector<std::string> words;  // may contain {workers}, {nodes}, {batch}, {lr} and {folder}; empty: no command
+  std::int64_t nodes = 1;
+  std::string learning_rate;  // value of {lr}; empty: none
+  std::string window;         // steps to trace, "20-60"; empty: the tracer's default
+  JobTracer tracer = JobTracer::torch;
+  std::int64_t timeout_s = 1800;  // of one run, from its start to SIGTERM
+  std::int64_t grace_s = 30;      // from SIGTERM to SIGKILL
+
+  bool operator==(const Command&) const = default;
+};
+
 struct DdpOptions {
   std::optional<double> bucket_cap_mb;  // MiB; unset: first bucket 1 MiB, then 25, as PyTorch
   bool gradient_as_bucket_view = false;
@@ -165,8 +179,9 @@ struct Checkpoint {
 struct Output {
   std::string database;  // empty: <name>.db in the current folder
   RawEvents raw = RawEvents::rank0;
-  std::string csv;     // folder, empty: none
-  std::string chrome;  // file, empty: none
+  std::string csv;           // folder, empty: none
+  std::string chrome;        // file, empty: none
+  bool keep_traces = false;  // of a command
 
   bool operator==(const Output&) const = default;
 };
@@ -174,6 +189,7 @@ struct Output {
 struct Scenario {
   std::string name;
   Workload workload;
+  Command command;
   std::vector<Strategy> strategies = {Strategy::ddp};
   std::vector<std::int64_t> workers = {1, 2, 4};
   BackendChoice backend = BackendChoice::automatic;
@@ -184,6 +200,8 @@ struct Scenario {
   LearningRate learning_rate;
   Checkpoint checkpoint;
   Output output;
+
+  bool has_command() const { return !command.words.empty(); }
 
   bool operator==(const Scenario&) const = default;
 };
@@ -211,5 +229,6 @@ const char* to_string(Transform);
 const char* to_string(RawEvents);
 const char* to_string(Sharing);
 const char* to_string(DeviceSync);
+const char* to_string(JobTracer);
 
 }  // namespace ddpprof::scenario

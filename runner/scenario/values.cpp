@@ -183,7 +183,10 @@ std::optional<std::string> parse_text(const KeySpec& spec, const YAML::Node& nod
     complain(spec, node, complaints, describe(node) + " with a line break or control character");
     return std::nullopt;
   }
-  complain(spec, node, complaints, describe(node), node.IsNull() ? " (write \"\" for empty text)" : "");
+  complain(spec, node, complaints, describe(node),
+           node.IsNull()  ? " (write \"\" for empty text)"
+           : node.IsMap() ? " (write text that begins with a brace in quotes: \"{workers}\")"
+                          : "");
   return std::nullopt;
 }
 

@@ -53,6 +53,8 @@ inline constexpr std::array values_of<Sharing> = {Sharing::machine, Sharing::ded
 template <>
 inline constexpr std::array values_of<DeviceSync> = {DeviceSync::every_step, DeviceSync::never};
 template <>
+inline constexpr std::array values_of<JobTracer> = {JobTracer::torch, JobTracer::own};
+template <>
 inline constexpr std::array values_of<learning_rate::Rule> = {
     learning_rate::Rule::none, learning_rate::Rule::linear, learning_rate::Rule::square_root,
     learning_rate::Rule::lars, learning_rate::Rule::lamb,   learning_rate::Rule::adascale};

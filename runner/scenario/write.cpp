@@ -13,7 +13,7 @@ std::string to_yaml(const Scenario& scenario) {
   std::string out;
   std::string open;  // the current group
   for (const KeySpec& spec : key_specs()) {
-    if (!belongs_to(spec, scenario.workload.model.kind)) continue;
+    if (!belongs_to(spec, scenario.has_command(), scenario.workload.model.kind)) continue;
     // Write the headings of groups that the previous key was not in.
     for (std::size_t dot = spec.key.find('.'); dot != std::string_view::npos; dot = spec.key.find('.', dot + 1)) {
       const std::string group(spec.key.substr(0, dot));
@@ -33,7 +33,8 @@ std::vector<KeyValue> key_values(const Scenario& scenario) {
   const Draft draft = draft_of(scenario);
   std::vector<KeyValue> all;
   for (const KeySpec& spec : key_specs())
-    if (belongs_to(spec, scenario.workload.model.kind)) all.push_back({std::string(spec.key), spec.emit(spec, draft)});
+    if (belongs_to(spec, scenario.has_command(), scenario.workload.model.kind))
+      all.push_back({std::string(spec.key), spec.emit(spec, draft)});
   return all;
 }
 

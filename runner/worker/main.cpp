@@ -81,6 +81,7 @@ Arguments read_arguments(int argc, char** argv) {
     for (const auto& problem : read.problems) text += (text.empty() ? "" : "\n") + problem.text();
     throw UsageError(text);
   }
+  if (read.scenario.has_command()) throw UsageError(scenario_file + " has a command: use 'ddpprof run'");
   Arguments arguments;
   arguments.entrance.listen = listen;
   arguments.gather = gather;

@@ -52,6 +52,15 @@ TEST(JobPlan, ReplacesOnlyPlaceholders) {
               ElementsAre("torchrun", "--nproc-per-node=2", "train.py", "--name=2x32", "{}", "{\"a\": 1}"));
 }
 
+// The command line has no folder of a scenario file.
+TEST(JobPlan, TheFolderIsThatOfTheScenarioFile) {
+  JobRequest of = request();
+  of.command = {"{folder}/train.py"};
+  EXPECT_THAT(command_of(of, {2, 32, 0}), ElementsAre("{folder}/train.py"));
+  of.folder = "jobs";
+  EXPECT_THAT(command_of(of, {2, 32, 0}), ElementsAre("jobs/train.py"));
+}
+
 TEST(JobPlan, ExportsTheValues) {
   JobRequest of = request();
   of.nodes = 3;
@@ -71,6 +80,8 @@ TEST(JobPlan, RefusesAPlaceholderWithoutAValue) {
   of = request();
   of.command.push_back("--lr={lr}");
   EXPECT_THAT(refusal(of), HasSubstr("{lr}, and --lr is missing"));
+  of.folder = ".";
+  EXPECT_THAT(refusal(of), HasSubstr("{lr}, and workload.lr is missing")) << "a scenario file";
 }
 
 }  // namespace

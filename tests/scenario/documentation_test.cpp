@@ -38,9 +38,10 @@ TEST(Documentation, EveryKeySaysWhatItIs) {
 // The keys of a written scenario are the documented keys. A member without a key would be lost.
 TEST(Documentation, KeysAreThoseThatAreWritten) {
   std::set<std::string> written, documented;
-  for (const char* workload : {"model: {kind: linear, in: 2, out: 2}", "model: {kind: mlp, widths: [2, 2]}",
-                               "model: {kind: resnet18}", "model: {kind: gpt}", "model: {kind: recommender}, loss: bce",
-                               "model: {kind: torchscript, file: m.pt, inputs: ['float32[4]'], target: 'int64[]<3'}"}) {
+  for (const char* workload :
+       {"model: {kind: linear, in: 2, out: 2}", "model: {kind: mlp, widths: [2, 2]}", "model: {kind: resnet18}",
+        "model: {kind: gpt}", "model: {kind: recommender}, loss: bce",
+        "model: {kind: torchscript, file: m.pt, inputs: ['float32[4]'], target: 'int64[]<3'}", "command: [train.py]"}) {
     const ReadResult result = read_text(std::string("{name: x, workload: {") + workload + "}}", "x");
     ASSERT_TRUE(result.problems.empty()) << result.problems[0].text();
     std::istringstream lines(to_yaml(result.scenario));
@@ -71,8 +72,9 @@ TEST(Documentation, EveryDefaultIsAccepted) {
                               : doc.only_for.starts_with("gpt")         ? "{kind: gpt}"
                               : doc.only_for.starts_with("recommender") ? "{kind: recommender}, loss: bce"
                                                                         : "{kind: mlp, widths: [2, 2]}";
+    const std::string workload = doc.only_for == "workload.command" ? "command: [train.py]" : "model: " + model;
     const std::string overrides[] = {std::string(doc.key) + "=" + doc.default_value};
-    const ReadResult result = read_text("{name: x, workload: {model: " + model + "}}", "x", overrides);
+    const ReadResult result = read_text("{name: x, workload: {" + workload + "}}", "x", overrides);
     EXPECT_TRUE(result.problems.empty()) << result.problems[0].text();
   }
 }

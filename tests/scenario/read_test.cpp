@@ -289,6 +289,28 @@ TEST_F(Files, TheTextIsKeptAsRead) {
   EXPECT_EQ(result.source, std::string("# a comment\n") + smallest);
 }
 
+TEST(Read, TakesACommandInsteadOfAModel) {
+  const Scenario s = sound(R"(
+name: job
+workload: {command: [train.sh, --n, "{workers}", 2, 0.5, ""], nodes: 3, lr: 1e-3}
+workers: [2, 4]
+measure: {batches: [8, 16], repeats: 2, window: 20-60, tracer: own, job_timeout_s: 60, grace_s: 5}
+predict: {workers: [8], inter_node: 8xndr}
+output: {database: a.db, raw: none, csv: csv, keep_traces: true}
+)");
+  Scenario expected;
+  expected.name = "job";
+  expected.command = {{"train.sh", "--n", "{workers}", "2", "0.5", ""}, 3, "1e-3", "20-60", JobTracer::own, 60, 5};
+  expected.workers = {2, 4};
+  expected.measure.batches = {8, 16};
+  expected.measure.repeats = 2;
+  expected.predict.workers = {8};
+  expected.predict.inter_node = "8xndr";
+  expected.output = {.database = "a.db", .raw = RawEvents::none, .csv = "csv", .chrome = "", .keep_traces = true};
+  EXPECT_EQ(s, expected);
+  EXPECT_EQ(sound(to_yaml(s)), s);
+}
+
 class Committed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Committed, IsSoundNamedAsItsFileAndSaysWhatItShows) {
