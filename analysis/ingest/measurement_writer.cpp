@@ -115,6 +115,7 @@ std::int64_t MeasurementWriter::write_steps(std::span<LoadedShard> shards) {
     for (StepSummary& summary : shard.summary.steps) {
       summary.row.shard_id = shard.shard_id;
       const std::int64_t id = steps.insert(summary.row);
+      summary.row.id = id;
       step_ids.push_back(id);
       for (store::PhaseRow& phase : summary.phases) {
         phase.step_id = id;

@@ -9,6 +9,7 @@
 #include "analysis/report/tables/models/stored_models.hpp"
 #include "analysis/report/tables/ranks/skew.hpp"
 #include "analysis/report/tables/run/run.hpp"
+#include "analysis/report/tables/sharding/sharding.hpp"
 #include "analysis/report/tables/steps/steps.hpp"
 
 #include <SQLiteCpp/Exception.h>
@@ -99,6 +100,9 @@ const std::vector<Recipe>& recipes() {
       {{"skew", "ranks compared with each other, stragglers, which rank starts collectives last, and the clocks"},
        "Skew",
        {skew_table, straggler_table, last_starters_table, clocks_table}},
+      {{"sharding", "each unit of a sharded training (FSDP): bytes, memory, compute, exposed communication"},
+       "Sharding",
+       {sharded_training_table, sharded_units_table, sharded_times_table}},
       {{"kernels", "what the devices of an imported trace ran, by name"}, "Kernels", {kernels_table}},
       {{"efficiency", "weak and strong scaling"}, "Scaling efficiency", {weak_table, strong_table, strong_predictions}},
       {{"fit", "the fitted models: usable or not, parameters, residuals"},
@@ -146,6 +150,9 @@ const std::vector<Recipe>& recipes() {
         {device_time_table, "Inside a step"},
         {kernels_table, "Inside a step"},
         {collectives_table, "Inside a step"},
+        {sharded_training_table, "Inside a step"},
+        {sharded_units_table, "Inside a step"},
+        {sharded_times_table, "Inside a step"},
         {skew_table, "Ranks"},
         {straggler_table, "Ranks"},
         {last_starters_table, "Ranks"},

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 REPORT_TABLES = [f"analysis/report/tables/{subject}" for subject in
-                 ("run", "steps", "collectives", "ranks", "devices", "models", "learning_rate", "compare")]
+                 ("run", "steps", "collectives", "ranks", "devices", "models", "learning_rate", "sharding",
+                  "compare")]
 REPORT_SQL = ["analysis/report", "analysis/report/tables", *REPORT_TABLES]
 REPORT = ["analysis/metrics", "analysis/report", "analysis/report/core", "analysis/report/render", *REPORT_TABLES]
 

@@ -48,7 +48,7 @@ TEST_F(OwnExportCommand, ADatabaseThatItWouldReplaceStays) {
 
 TEST_F(OwnExportCommand, WithoutItsMarkerATraceIsReadLikeAnyOther) {
   std::string text = read_all(exported("chrome", "marked.json"));
-  const std::string marker = "\"ddpprof\":{\"format\":1,\"schema\":8},";
+  const std::string marker = "\"ddpprof\":{\"format\":1,\"schema\":9},";
   const std::size_t at = text.find(marker);
   ASSERT_NE(at, std::string::npos);
   const Outcome outcome =

@@ -103,6 +103,18 @@ TEST(Inserter, FieldsStandInTheirColumns) {
   check(
       "kernel_summary WHERE shard_id=1 AND name_id=2 AND kind='copy' AND count=3 AND total_ns=4 AND minimum_ns=5 AND "
       "maximum_ns=6");
+  Inserter<ShardedUnitRow>(database).insert({1, 2, "n", 1, 3, 4, 5, 6, 7, 8, 1, 0});
+  check(
+      "sharded_unit WHERE measurement_id=1 AND unit=2 AND name='n' AND root=1 AND parameters=3 AND gathered_bytes=4 "
+      "AND "
+      "gathered_element_bytes=5 AND scattered_bytes=6 AND scattered_element_bytes=7 AND ranks=8 AND gathers_again=1 "
+      "AND "
+      "scatters_by_all_reduce=0");
+  Inserter<ShardedWorkRow>(database).insert({1, 2, "copy", "backward", 3, 4, 5, 6, 7, 8, 9, 10, 1, 11, 12});
+  check(
+      "sharded_work WHERE step_id=1 AND unit=2 AND action='copy' AND pass='backward' AND micro_batch=3 AND launch_ns=4 "
+      "AND start_ns=5 AND end_ns=6 AND busy_ns=7 AND bytes=8 AND exposed_ns=9 AND hidden_by=10 AND prefetched=1 AND "
+      "communicator=11 AND sequence=12");
   Inserter<RangeRow>(database).insert({1, 2, 3, 4, RangeKind::start_end, 5, 6, 7, 8.5});
   check(
       "\"range\" WHERE shard_id=1 AND tid=2 AND name_id=3 AND domain_id=4 AND kind=1 AND depth=5 AND start_ns=6 AND "

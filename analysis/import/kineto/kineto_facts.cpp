@@ -120,6 +120,7 @@ ingest::CallDetails KinetoReader::details_of(const Event::Arguments& arguments, 
 
 // Sets names and descriptions of groups that only distributedInfo has, by their ranks or their name.
 void KinetoReader::describe_groups() {
+  rank_.one_group = configured_groups_.size() == 1;
   for (auto& [group, text] : rank_.group_texts) {
     const auto ranks = rank_.group_ranks.find(group);
     for (const ConfiguredGroup& configured : configured_groups_) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/backwards.hpp"
 #include "analysis/import/trace/checked.hpp"
 #include "analysis/import/trace/collectives/kernel_families.hpp"
+#include "analysis/import/trace/sharding/annotations.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -174,6 +176,7 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   run.op = arguments.collective.empty() ? collective_op_of_kernel(name) : collective_op(arguments.collective);
   run.bytes = message_bytes(arguments);
   run.integral = is_integral(arguments.dtype);
+  run.element_bytes = element_bytes(arguments.dtype);
   run.correlation = arguments.correlation;
   run.external_id = arguments.external_id;
   run.sequence = arguments.collective_sequence;
@@ -246,6 +249,14 @@ void KinetoReader::mark(const Event& event, Span time) {
       break;
     case 'F':
       if (name.starts_with("FullyShardedDataParallel.") || name.starts_with("FSDP::")) ++rank_.sharding_marks;
+      if (const std::optional<ShardingAnnotation> annotation = sharding_annotation(name))
+        rank_.sharding.push_back({time, number_of(event.tid), annotation->action, rank_.names.intern(annotation->unit),
+                                  annotation->nameless});
+      break;
+    case 'f':
+      if (name == "fsdp::chunk_cat")
+        if (const std::optional<TensorInput> input = first_input(arguments.input_shapes, arguments.input_types))
+          rank_.unit_gradients.push_back({time.start_ns, number_of(event.tid), input->elements});
       break;
     case 'O':
       if (name.starts_with("Optimizer.step")) {
@@ -261,7 +272,7 @@ void KinetoReader::mark(const Event& event, Span time) {
         mark_process(event);
         GradientMark gradient;
         gradient.ready_ns = time.end_ns;
-        const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types);
+        const std::optional<TensorInput> input = first_input(arguments.input_shapes, arguments.input_types);
         if (input) {
           gradient.numel = input->elements;
           gradient.element_bytes = input->element_bytes;
@@ -304,15 +315,21 @@ KinetoReader::HostMessage KinetoReader::message_of(const Event& event) {
   message.op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
   message.bytes = message_bytes(arguments);
   message.integral = is_integral(arguments.dtype);
-  // c10d's calls have the output first. The whole tensor is the output of an all-gather and the input of a
-  // reduce-scatter.
-  const int whole = message.op == CollectiveOp::reduce_scatter && event.name.starts_with("c10d::") ? 1 : 0;
-  if (message.bytes == 0)
-    if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types, whole)) {
-      message.elements = input->elements;
-      message.bytes = bytes_of(input->elements, input->element_bytes);
-      message.integral = message.integral || input->integral;
+  message.element_bytes = element_bytes(arguments.dtype);
+  std::optional<TensorInput> input = first_input(arguments.input_shapes, arguments.input_types);
+  // An all-gather's first argument is its output, a reduce-scatter's first one is one rank's part.
+  if (message.op == CollectiveOp::all_gather || message.op == CollectiveOp::reduce_scatter)
+    if (std::optional<TensorInput> second = input_at(arguments.input_shapes, arguments.input_types, 1);
+        input && second) {
+      if (second->elements > input->elements) std::swap(input, second);
+      message.part_bytes = bytes_of(second->elements, second->element_bytes);
     }
+  if (message.bytes == 0 && input) {
+    message.elements = input->elements;
+    message.element_bytes = input->element_bytes;
+    message.bytes = bytes_of(input->elements, input->element_bytes);
+    message.integral = message.integral || input->integral;
+  }
   return message;
 }
 
@@ -327,6 +344,7 @@ void KinetoReader::host_run(const Event& event, Span time) {
   run.op = message.op;
   run.bytes = message.bytes;
   run.integral = message.integral;
+  run.element_bytes = message.element_bytes;
   run.external_id = event.arguments.external_id;
   run.group = group_of(event);
   run.group_size = group_size(event.arguments);
@@ -348,6 +366,8 @@ void KinetoReader::host_call(const Event& event, Span time, CollectiveMark mark)
   call.mark = mark;
   call.op = message.op;
   call.bytes = message.bytes;
+  call.part_bytes = message.part_bytes;
+  call.element_bytes = message.element_bytes;
   call.elements = message.elements;
   call.integral = message.integral;
   call.tid = number_of(event.tid);

@@ -69,7 +69,8 @@ class KinetoReader : public TraceVisitor {
   void mark(const Event&, Span);
   struct HostMessage {
     CollectiveOp op = CollectiveOp::other;
-    std::int64_t bytes = 0, elements = 0;
+    std::int64_t bytes = 0, part_bytes = 0, elements = 0;
+    std::int32_t element_bytes = 0;
     bool integral = false;
   };
   HostMessage message_of(const Event&);

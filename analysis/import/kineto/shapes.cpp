@@ -42,6 +42,17 @@ std::optional<std::string_view> shape_at(std::string_view shapes, int place) {
   return std::nullopt;
 }
 
+// Returns the quoted text at `place` of a list of texts; none if the list is shorter.
+std::optional<std::string_view> text_at(std::string_view list, int place) {
+  std::size_t open = std::string_view::npos, close = std::string_view::npos;
+  for (int i = 0; i <= place; ++i) {
+    open = list.find('"', i == 0 ? 0 : close + 1);
+    close = open == std::string_view::npos ? open : list.find('"', open + 1);
+    if (close == std::string_view::npos) return std::nullopt;
+  }
+  return list.substr(open + 1, close - open - 1);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> whole_numbers(std::string_view text) {
@@ -68,15 +79,16 @@ std::string list_text(const std::vector<std::int64_t>& numbers) {
   return text + "]";
 }
 
-std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types, int place) {
+std::optional<TensorInput> input_at(std::string_view shapes, std::string_view types, int place) {
   if (shapes.empty()) return std::nullopt;
-  const std::optional<std::string_view> first = shape_at(shapes, place);
-  if (!first) return std::nullopt;
+  const std::optional<std::string_view> type = text_at(types, place);
+  const std::optional<std::string_view> tensors = shape_at(shapes, place);
+  if (!tensors || (type && type->empty() && *tensors == "[]")) return std::nullopt;  // not a tensor
   std::size_t at = 0;
-  const std::optional<std::string_view> shape = innermost(*first, at);
+  const std::optional<std::string_view> shape = innermost(*tensors, at);
   if (!shape) return std::nullopt;
   // A list of tensors counts as one message: the sum of its tensors.
-  FirstInput input;
+  TensorInput input;
   input.shape = list_text(whole_numbers(*shape));
   std::optional<std::string_view> member = shape;
   while (member) {
@@ -84,18 +96,17 @@ std::optional<FirstInput> first_input(std::string_view shapes, std::string_view 
     for (const std::int64_t extent : whole_numbers(*member))
       if (extent < 0 || __builtin_mul_overflow(product, extent, &product)) return std::nullopt;
     if (__builtin_add_overflow(input.elements, product, &input.elements)) return std::nullopt;
-    member = innermost(*first, at);
+    member = innermost(*tensors, at);
   }
-  const std::size_t open = types.find('"');
-  if (open != std::string_view::npos) {
-    const std::size_t close = types.find('"', open + 1);
-    if (close != std::string_view::npos) {
-      const std::string_view type = types.substr(open + 1, close - open - 1);
-      input.element_bytes = element_bytes(type);
-      input.integral = is_integral(type);
-    }
+  if (type) {
+    input.element_bytes = element_bytes(*type);
+    input.integral = is_integral(*type);
   }
   return input;
+}
+
+std::optional<TensorInput> first_input(std::string_view shapes, std::string_view types) {
+  return input_at(shapes, types, 0);
 }
 
 std::optional<std::int64_t> batch_of(std::string_view operation, std::string_view shapes) {

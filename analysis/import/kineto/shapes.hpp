@@ -9,16 +9,17 @@
 
 namespace ddpprof::import {
 
-struct FirstInput {
+struct TensorInput {
   std::int64_t elements = 0;
   std::int32_t element_bytes = 0;  // 0: unknown type
   bool integral = false;
   std::string shape;  // "[64, 784]"
 };
 
-// Returns the operation's input at index `place`: a tensor, or a list of tensors with their sum. None if it is another
-// value. The element type is the first one that is recorded.
-std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types, int place = 0);
+// Returns the operation's first input, or its input at index `place`: a tensor, or a list of tensors with their sum.
+// None if it is another value. The shape of a list is that of its first tensor.
+std::optional<TensorInput> first_input(std::string_view shapes, std::string_view types);
+std::optional<TensorInput> input_at(std::string_view shapes, std::string_view types, int place);
 
 // Returns the leading dimension of the operation's input if the batch is the leading dimension: for convolutions,
 // linear layers and embeddings. None for other operations.

@@ -110,16 +110,37 @@ void append_kernels(std::vector<KernelTotals>& to, const std::vector<KernelTotal
   }
 }
 
-// Step numbers must differ, because a step is found by its rank and its number.
-void renumber(const std::vector<ingest::StepFact>& before, std::vector<ingest::StepFact>& steps) {
-  if (before.empty() || steps.empty() || steps.front().step > before.back().step) return;
+// Units are joined by their names. Steps are shifted by `steps`, times by `by_ns`.
+void append_sharding(ShardedTraining& to, const ShardedTraining& from, std::int64_t steps, std::int64_t by_ns) {
+  std::vector<std::size_t> numbers;  // in `to`, of the units of `from`
+  for (const ShardedUnit& unit : from.units) {
+    const auto known = std::ranges::find(to.units, unit.name, &ShardedUnit::name);
+    numbers.push_back(static_cast<std::size_t>(known - to.units.begin()));
+    if (known == to.units.end()) to.units.push_back(unit);
+  }
+  for (UnitWork work : from.work) {
+    work.step += steps;
+    work.unit = numbers[work.unit];
+    if (work.hidden_by) work.hidden_by = numbers[*work.hidden_by];
+    if (work.launch_ns) *work.launch_ns += by_ns;
+    work.time.start_ns += by_ns;
+    work.time.end_ns += by_ns;
+    to.work.push_back(work);
+  }
+}
+
+// Step numbers must differ, because a step is found by its rank and its number. Returns what is added to them.
+std::int64_t renumber(const std::vector<ingest::StepFact>& before, std::vector<ingest::StepFact>& steps) {
+  if (before.empty() || steps.empty() || steps.front().step > before.back().step) return 0;
   const std::int64_t by = before.back().step + 1 - steps.front().step;
   for (ingest::StepFact& step : steps) step.step += by;
+  return by;
 }
 
 void join(ReadRank& to, ReadRank from) {
   const std::int64_t by_ns = from.base_ns - to.base_ns;
-  renumber(to.training.shard.steps, from.training.shard.steps);
+  const std::int64_t steps = renumber(to.training.shard.steps, from.training.shard.steps);
+  append_sharding(to.training.sharding, from.training.sharding, steps, by_ns);
   for (WindowTime& window : from.training.device_times) {
     window.window.start_ns += by_ns;
     window.window.end_ns += by_ns;

@@ -98,6 +98,61 @@ void write_groups(store::Database& database, std::int64_t measurement_id, std::s
   for (const auto& [communicator, row] : rows) inserter.insert(row);
 }
 
+std::optional<std::int64_t> known(std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; }
+
+// The units of the first rank that has any: they are the same on all ranks.
+void write_sharded_units(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
+  store::Inserter<store::ShardedUnitRow> rows(database);
+  for (const ImportedRank& rank : ranks) {
+    std::int64_t number = 0;
+    for (const ShardedUnit& unit : rank.file->training.sharding.units)
+      rows.insert({measurement_id, number++, unit.name, unit.root ? 1 : 0, unit.parameters, unit.gathered_bytes,
+                   known(unit.gathered_element_bytes), unit.scattered_bytes, known(unit.scattered_element_bytes),
+                   known(unit.ranks), unit.gathers_again, unit.scatters_by_all_reduce ? 1 : 0});
+    if (number > 0) return;
+  }
+}
+
+void write_sharded_work(store::Database& database, const ImportedRank& rank) {
+  static constexpr std::string_view actions[] = {"all_gather", "reduce_scatter", "all_reduce", "compute", "copy"};
+  std::map<std::int64_t, const store::StepRow*> steps;  // by number
+  for (const ingest::StepSummary& step : rank.shard->summary.steps)
+    if (step.row.kind == "measured") steps.emplace(step.row.step, &step.row);
+  // Matching may have given other numbers to collectives than they have in the file.
+  std::map<std::pair<std::int64_t, std::int64_t>, const ingest::CollectiveFact*> collectives;  // by start and end
+  for (const ingest::CollectiveSummary& one : rank.shard->summary.collectives)
+    if (one.fact.start_ns && one.fact.end_ns)
+      collectives.emplace(std::pair(*one.fact.start_ns, *one.fact.end_ns), &one.fact);
+  store::Inserter<store::ShardedWorkRow> rows(database);
+  for (const UnitWork& work : rank.file->training.sharding.work) {
+    const auto step = steps.find(work.step);
+    if (step == steps.end()) continue;
+    const std::int64_t begin_ns = step->second->start_ns;
+    store::ShardedWorkRow row;
+    row.step_id = *step->second->id;
+    row.unit = static_cast<std::int64_t>(work.unit);
+    row.action = actions[static_cast<std::size_t>(work.action)];
+    row.pass = work.backward ? "backward" : "forward";
+    row.micro_batch = work.micro_batch;
+    row.start_ns = work.time.start_ns - begin_ns;
+    row.end_ns = work.time.end_ns - begin_ns;
+    if (work.action == UnitAction::compute || work.action == UnitAction::copy) {
+      row.busy_ns = work.busy_ns;
+    } else {
+      if (work.launch_ns) row.launch_ns = *work.launch_ns - begin_ns;
+      row.bytes = work.bytes;
+      row.exposed_ns = work.exposed_ns;
+      if (work.hidden_by) row.hidden_by = static_cast<std::int64_t>(*work.hidden_by);
+      row.prefetched = work.prefetched ? 1 : 0;
+      if (const auto own = collectives.find({work.time.start_ns, work.time.end_ns}); own != collectives.end()) {
+        row.communicator = std::bit_cast<std::int64_t>(own->second->communicator);
+        row.sequence = std::bit_cast<std::int64_t>(own->second->sequence);
+      }
+    }
+    rows.insert(row);
+  }
+}
+
 void write_device_times(store::Database& database, std::span<const ImportedRank> ranks) {
   store::Inserter<store::DeviceTimeRow> times(database);
   store::Inserter<store::KernelSummaryRow> kernels(database);
@@ -194,6 +249,8 @@ void write_device_rows(store::Database& database, std::int64_t measurement_id, s
   write_device_times(database, ranks);
   write_memory(database, measurement_id, ranks);
   write_groups(database, measurement_id, ranks);
+  write_sharded_units(database, measurement_id, ranks);
+  for (const ImportedRank& rank : ranks) write_sharded_work(database, rank);
 }
 
 }  // namespace ddpprof::import

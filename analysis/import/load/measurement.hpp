@@ -32,7 +32,8 @@ std::int64_t hosts_of(std::span<const ReadRank* const> ranks);
 DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const RankAssignment&,
                                           std::int64_t hosts, const SharedFacts&, std::size_t job);
 
-// Writes the tables device_time, kernel_summary and memory.
+// Writes the tables device_time, kernel_summary, memory, process_group, sharded_unit and sharded_work. The steps must
+// have been written.
 void write_device_rows(store::Database&, std::int64_t measurement_id, std::span<const ImportedRank> ranks);
 
 }  // namespace ddpprof::import

@@ -36,7 +36,7 @@ void NvtxMarks::add(std::span<RankTrace* const> ranks, std::int64_t tid, std::st
       for (RankTrace* rank : ranks) {
         GradientMark gradient;
         gradient.ready_ns = time.end_ns;
-        if (const std::optional<FirstInput> input = first_input(name.sizes, {})) {
+        if (const std::optional<TensorInput> input = first_input(name.sizes, {})) {
           gradient.numel = input->elements;
           gradient.shape = rank->names.intern(input->shape);
         }

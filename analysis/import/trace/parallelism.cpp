@@ -164,8 +164,9 @@ ParallelismNote note_of(const Recognised& recognised) {
   switch (recognised.kind) {
     case Parallelism::sharded:
       return {"sharded_data_parallel", "sharded data parallel: " + recognised.why,
-              "it is reported, not predicted; to predict the effect of sharding, profile the same model under DDP and "
-              "use predict --what-if strategy=zero3"};
+              "it is reported, not predicted (units of FSDP: --report sharding); to predict the effect of sharding, "
+              "profile "
+              "the same model under DDP and use predict --what-if strategy=zero3"};
     case Parallelism::one_process:
       return {"not_data_parallel", "DataParallel in one process: " + recognised.why,
               "it is reported, not predicted; to predict DDP, profile the model on one device, or under DDP"};

@@ -111,9 +111,12 @@ struct CollectiveCall {
   Span time;
   CollectiveMark mark = CollectiveMark::c10d;
   CollectiveOp op = CollectiveOp::other;
-  std::int64_t bytes = 0;     // 0: not recorded
-  std::int64_t elements = 0;  // set if the element type was not recorded
-  bool integral = false;      // whole numbers: gradients are never integers
+  // The whole buffer of an all-gather and a reduce-scatter. 0: not recorded.
+  std::int64_t bytes = 0;
+  std::int64_t part_bytes = 0;     // of an all-gather and a reduce-scatter: one rank's part. 0: not recorded
+  std::int64_t elements = 0;       // of the bytes; set if shapes were recorded
+  std::int32_t element_bytes = 0;  // 0: not recorded
+  bool integral = false;           // whole numbers: gradients are never integers
   std::int64_t tid = 0;
   std::optional<std::int64_t> external_id, sequence;
   std::uint32_t group = 0;  // number of its name; 0: the default group
@@ -132,13 +135,42 @@ struct CollectiveRun {
   std::uint32_t group = 0;
   std::int64_t group_size = 0;
   std::int64_t stream = 0;
-  std::int64_t tid = 0;   // of the backend's thread, if it ran on the host
-  bool integral = false;  // whole numbers: gradients are never integers
+  std::int64_t tid = 0;            // of the backend's thread, if it ran on the host
+  bool integral = false;           // whole numbers: gradients are never integers
+  std::int32_t element_bytes = 0;  // 0: not recorded
   bool on_host = false;
   bool unfinished = false;  // the profiler stopped before the run's end was recorded
   ingest::NcclChoice choice;
   std::int64_t kernels = 1;  // that executed it
   ingest::CallDetails details;
+};
+
+// The work of FSDP that an annotation is around.
+enum class ShardingAction : std::uint8_t {
+  root_pre_forward,  // a forward of the whole model begins
+  pre_forward,       // before the forward of a unit: gathers its parameters
+  post_forward,
+  pre_backward,   // before the backward of a unit
+  post_backward,  // after it: accumulates the gradients
+  all_gather,     // inside of pre_forward, pre_backward or prefetch
+  prefetch,       // gathers another unit's parameters ahead
+  reduce,         // scatters the gradients; of FSDP1 after the backward of a unit
+  other,
+};
+
+// An annotation of FSDP2 (fully_shard) or of FSDP1 (FullyShardedDataParallel).
+struct ShardingMark {
+  Span time;
+  std::int64_t tid = 0;
+  ShardingAction action = ShardingAction::other;
+  std::uint32_t unit = 0;  // number of its name; 0: the root, or no name
+  bool nameless = false;   // of FSDP1, whose annotations do not name the unit
+};
+
+// The gradients of a unit before they are put into the buffer of a reduce-scatter, without padding.
+struct UnitGradients {
+  std::int64_t at_ns = 0, tid = 0;
+  std::int64_t elements = 0;
 };
 
 // How a file names a process group.
@@ -161,6 +193,7 @@ struct RankTrace {
   std::vector<std::string> devices;  // names of the devices
   std::map<std::uint32_t, std::vector<std::int64_t>> group_ranks;
   std::map<std::uint32_t, GroupText> group_texts;
+  bool one_group = false;  // the file states that the job has one process group
 
   Names names;  // number 0 is the empty text
   SliceStore slices;
@@ -186,7 +219,9 @@ struct RankTrace {
   std::string device_launch, unread_device;  // an example of each: "cudaLaunchKernel", "Ascend Hardware"
   // Advice how to get exact bounds of steps, for the program that recorded the file.
   std::string_view steps_advice = "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds";
-  std::int64_t sharding_marks = 0;       // annotations of FullyShardedDataParallel
+  std::int64_t sharding_marks = 0;     // annotations of FullyShardedDataParallel
+  std::vector<ShardingMark> sharding;  // those annotations in detail
+  std::vector<UnitGradients> unit_gradients;
   std::int64_t replicated_forwards = 0;  // annotations of DataParallel
   std::optional<JobFacts> job;           // written by ddpprof's Python module
   std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in forward

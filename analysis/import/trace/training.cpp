@@ -71,6 +71,7 @@ class TrainingBuilder {
     add_phases();
     add_model();
     add_totals();
+    training_.sharding = sharded_training(rank_, placed_, collectives_, training_.shard.waits);
     training_.memory = memory_of(rank_, host_.steps);
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
@@ -278,7 +279,8 @@ class TrainingBuilder {
   std::int64_t last_gradient_end_ns(const HostStep& step) const {
     std::int64_t end_ns = INT64_MIN;
     for (const Collective& collective : in_last_backward(step, collectives_))
-      if (collective.gradient && collective.run) end_ns = std::max(end_ns, collective.run->end_ns);
+      if ((collective.gradient || collective.op == CollectiveOp::reduce_scatter) && collective.run)
+        end_ns = std::max(end_ns, collective.run->end_ns);
     return end_ns;
   }
 
@@ -479,6 +481,10 @@ class TrainingBuilder {
           "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
           "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
           "per worker");
+    if (training_.sharding.unassigned > 0 && !training_.sharding.units.empty())
+      note(Severity::info, "sharded_unit_unknown", training_.sharding.unassigned,
+           "all-gathers and reduce-scatters outside of FSDP's annotations, or whose call was not recorded",
+           "they count as communication, not as a unit's");
     if (host_.source != StepSource::none && training_.batch_per_worker == 0)
       note(Severity::warning, "batch_unknown", 1, "the number of samples of a step is not recorded",
            "throughput is not reported; give --batch-per-worker, or record shapes (record_shapes=True)");

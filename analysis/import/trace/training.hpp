@@ -15,6 +15,7 @@
 #include "analysis/import/trace/device_time.hpp"
 #include "analysis/import/trace/parallelism.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
+#include "analysis/import/trace/sharding/sharded_training.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 #include "analysis/ingest/diagnostics.hpp"
 #include "analysis/ingest/shard_trace.hpp"
@@ -59,6 +60,7 @@ struct Training {
   bool parameters_known = false;  // the size of each parameter is known, not only of buckets
   std::vector<WindowTime> device_times;
   std::vector<ProcessGroup> groups;
+  ShardedTraining sharding;          // without units: not recognised
   std::vector<DeviceMemory> memory;  // the fullest device first, then by number
   std::vector<Note> notes;
 };

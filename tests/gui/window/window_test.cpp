@@ -144,7 +144,7 @@ TEST(MainWindow, AnOlderFileIsMigrated) {
           "ALTER TABLE step DROP COLUMN gradient_sqr; ALTER TABLE step DROP COLUMN device_idle_ns;"
           "ALTER TABLE prediction DROP COLUMN host_s; ALTER TABLE collective DROP COLUMN peer;"
           "ALTER TABLE collective DROP COLUMN asynchronous; ALTER TABLE collective DROP COLUMN largest_split;"
-          "DROP TABLE process_group;"
+          "DROP TABLE process_group; DROP TABLE sharded_unit; DROP TABLE sharded_work;"
           "PRAGMA user_version = 1");
   MainWindow window;
   EXPECT_EQ(opened(window, folder / "old.db"), "");

@@ -74,6 +74,37 @@ struct ProcessGroupRow {
   auto fields() const { return std::tie(measurement_id, communicator, name, description, size, ranks); }
 };
 
+struct ShardedUnitRow {
+  static constexpr std::string_view table = "sharded_unit";
+  std::int64_t measurement_id = 0, unit = 0;
+  std::string name;
+  std::int64_t root = 0;
+  std::optional<std::int64_t> parameters;
+  std::int64_t gathered_bytes = 0;
+  std::optional<std::int64_t> gathered_element_bytes;
+  std::int64_t scattered_bytes = 0;
+  std::optional<std::int64_t> scattered_element_bytes, ranks, gathers_again;
+  std::int64_t scatters_by_all_reduce = 0;
+  auto fields() const {
+    return std::tie(measurement_id, unit, name, root, parameters, gathered_bytes, gathered_element_bytes,
+                    scattered_bytes, scattered_element_bytes, ranks, gathers_again, scatters_by_all_reduce);
+  }
+};
+
+struct ShardedWorkRow {
+  static constexpr std::string_view table = "sharded_work";
+  std::int64_t step_id = 0, unit = 0;
+  std::string_view action = "compute", pass = "forward";
+  std::int64_t micro_batch = 0;
+  std::optional<std::int64_t> launch_ns;
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::optional<std::int64_t> busy_ns, bytes, exposed_ns, hidden_by, prefetched, communicator, sequence;
+  auto fields() const {
+    return std::tie(step_id, unit, action, pass, micro_batch, launch_ns, start_ns, end_ns, busy_ns, bytes, exposed_ns,
+                    hidden_by, prefetched, communicator, sequence);
+  }
+};
+
 struct DeviceTimeRow {
   static constexpr std::string_view table = "device_time";
   std::int64_t shard_id = 0;

@@ -65,6 +65,17 @@ constexpr Migration all_migrations[] = {
      "CREATE TABLE \"process_group\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), "
      "\"communicator\" INTEGER NOT NULL, \"name\" TEXT NOT NULL, \"description\" TEXT NOT NULL, \"size\" INTEGER, "
      "\"ranks\" TEXT NOT NULL, PRIMARY KEY (measurement_id, communicator))"},
+    {8, "adds sharded_unit and sharded_work",
+     "CREATE TABLE \"sharded_unit\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), \"unit\" INTEGER "
+     "NOT NULL, \"name\" TEXT NOT NULL, \"root\" INTEGER NOT NULL, \"parameters\" INTEGER, \"gathered_bytes\" INTEGER "
+     "NOT NULL, \"gathered_element_bytes\" INTEGER, \"scattered_bytes\" INTEGER NOT NULL, \"scattered_element_bytes\" "
+     "INTEGER, \"ranks\" INTEGER, \"gathers_again\" INTEGER, \"scatters_by_all_reduce\" INTEGER NOT NULL, PRIMARY KEY "
+     "(measurement_id, unit)); "
+     "CREATE TABLE \"sharded_work\" (\"step_id\" INTEGER NOT NULL REFERENCES step(id), \"unit\" INTEGER NOT NULL, "
+     "\"action\" TEXT NOT NULL, \"pass\" TEXT NOT NULL, \"micro_batch\" INTEGER NOT NULL, \"launch_ns\" INTEGER, "
+     "\"start_ns\" INTEGER NOT NULL, \"end_ns\" INTEGER NOT NULL, \"busy_ns\" INTEGER, \"bytes\" INTEGER, "
+     "\"exposed_ns\" INTEGER, \"hidden_by\" INTEGER, \"prefetched\" INTEGER, \"communicator\" INTEGER, \"sequence\" "
+     "INTEGER)"},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace ddpprof::store {
 
-inline constexpr int schema_version = 8;  // PRAGMA user_version
+inline constexpr int schema_version = 9;  // PRAGMA user_version
 
 struct Column {
   std::string_view name;

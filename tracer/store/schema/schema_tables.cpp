@@ -226,6 +226,46 @@ constexpr std::array process_group_columns = {
     Column{"ranks", "TEXT NOT NULL", "", "JSON list of its ranks in the job; empty: not recorded"},
 };
 
+constexpr std::array sharded_unit_columns = {
+    Column{"measurement_id", "INTEGER NOT NULL REFERENCES measurement(id)", "", ""},
+    Column{"unit", "INTEGER NOT NULL", "", "in order of the first forward; the root is 0"},
+    Column{"name", "TEXT NOT NULL", "", "of the unit's module, of FSDP1 unit 1, unit 2, …; empty: the root"},
+    Column{"root", "INTEGER NOT NULL", "", "1: the module around all units"},
+    Column{"parameters", "INTEGER", "", "trained scalars of the whole unit; NULL: not recorded"},
+    Column{"gathered_bytes", "INTEGER NOT NULL", "bytes",
+           "the whole buffer of one all-gather, padded to equal parts; 0: none, or not recorded"},
+    Column{"gathered_element_bytes", "INTEGER", "bytes", "NULL: not recorded"},
+    Column{"scattered_bytes", "INTEGER NOT NULL", "bytes",
+           "the whole buffer of one reduce-scatter, padded to equal parts; 0: none, or not recorded"},
+    Column{"scattered_element_bytes", "INTEGER", "bytes", "NULL: not recorded"},
+    Column{"ranks", "INTEGER", "ranks", "among which the unit is sharded; NULL: not recorded"},
+    Column{"gathers_again", "INTEGER", "",
+           "1: the backward gathers the parameters a second time (reshard_after_forward); 0: it does not; NULL: "
+           "unknown"},
+    Column{"scatters_by_all_reduce", "INTEGER NOT NULL", "",
+           "1: the backend executes the reduce-scatter as an all-reduce, as Gloo does"},
+};
+
+constexpr std::array sharded_work_columns = {
+    Column{"step_id", "INTEGER NOT NULL REFERENCES step(id)", "", ""},
+    Column{"unit", "INTEGER NOT NULL", "", "as in sharded_unit"},
+    Column{"action", "TEXT NOT NULL", "",
+           "all_gather, reduce_scatter, all_reduce (over replicas of the shards), compute, or copy (into and out of "
+           "the buffers of collectives, and FSDP's other work)"},
+    Column{"pass", "TEXT NOT NULL", "", "forward or backward; recomputed forwards are backward"},
+    Column{"micro_batch", "INTEGER NOT NULL", "", "0-based in the step"},
+    Column{"launch_ns", "INTEGER", "ns", "of a collective: since the step's start; NULL: compute and copy"},
+    Column{"start_ns", "INTEGER NOT NULL", "ns", "since the step's start; of compute and copy the first begin"},
+    Column{"end_ns", "INTEGER NOT NULL", "ns", "since the step's start; of compute and copy the last end"},
+    Column{"busy_ns", "INTEGER", "ns", "of compute and copy: the union of the intervals; NULL: a collective"},
+    Column{"bytes", "INTEGER", "bytes", "of a collective: its whole buffer; NULL: compute and copy"},
+    Column{"exposed_ns", "INTEGER", "ns", "of a collective: the rank does not compute meanwhile"},
+    Column{"hidden_by", "INTEGER", "", "the unit whose work hides most of the collective; NULL: none"},
+    Column{"prefetched", "INTEGER", "", "1: gathered while another unit runs; NULL: compute and copy"},
+    Column{"communicator", "INTEGER", "", "as in collective"},
+    Column{"sequence", "INTEGER", "", "as in collective"},
+};
+
 constexpr std::array device_time_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
     Column{"name", "TEXT NOT NULL", "", "the window: an annotation of the host such as ProfilerStep#4, or all"},
@@ -410,6 +450,11 @@ constexpr std::array all_tables = {
     Table{"collective", "Each collective on each rank.", collective_columns, ""},
     Table{"process_group", "Groups of ranks that exchanged data. Imports only.", process_group_columns,
           "PRIMARY KEY (measurement_id, communicator)"},
+    Table{"sharded_unit",
+          "Units of a sharded training (FSDP): modules whose parameters are gathered together. Imports only.",
+          sharded_unit_columns, "PRIMARY KEY (measurement_id, unit)"},
+    Table{"sharded_work", "What each step of a rank does for each sharded unit. Imports only.", sharded_work_columns,
+          ""},
     Table{"device_time", "Activity of one rank's devices in a window of time, summarised at load. Imports only.",
           device_time_columns, "PRIMARY KEY (shard_id, name, start_ns)"},
     Table{"kernel_summary", "Kernels and copies of one rank's devices by name, summarised at load. Imports only.",
@@ -454,6 +499,7 @@ constexpr std::array all_indexes = {
     Index{"grad_ready_by_step", "grad_ready(step_id)"},
     Index{"collective_by_shard", "collective(shard_id, communicator, sequence)"},
     Index{"collective_by_step", "collective(step_id)"},
+    Index{"sharded_work_by_step", "sharded_work(step_id)"},
     Index{"comm_point_by_shard", "comm_point(shard_id, bytes)"},
     Index{"range_by_start", "range(shard_id, start_ns)"},
     Index{"kernel_by_start", "kernel(shard_id, start_ns)"},

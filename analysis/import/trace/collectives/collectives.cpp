@@ -48,7 +48,8 @@ std::int64_t gradient_element_bytes(const RankTrace& rank) {
 bool may_be(const CollectiveCall& call, const CollectiveRun& run) {
   if (run.bytes == 0) return true;
   if (call.bytes != 0)
-    return call.bytes == run.bytes || (run.op == CollectiveOp::all_gather && call.bytes % run.bytes == 0);
+    return call.bytes == run.bytes || call.part_bytes == run.bytes ||
+           (call.part_bytes == 0 && run.op == CollectiveOp::all_gather && call.bytes % run.bytes == 0);
   return call.elements == 0 || run.bytes % call.elements == 0;
 }
 
@@ -70,15 +71,13 @@ class WaitingCalls {
     };
     // A run without a size may belong to any call. A run with a size may belong to calls of that size and calls without
     // one.
-    const auto look_at = [&](CollectiveOp op) {
+    const auto look_for = [&](CollectiveOp op, bool of_parts) {
       for (auto at = queues_.lower_bound({op, 0}); at != queues_.end() && at->first.first == op; ++at)
-        if (run.bytes == 0 || at->first.second == 0 || at->first.second == run.bytes ||
-            (run.op == CollectiveOp::all_gather && at->first.second % run.bytes == 0))
-          look(at->second);
+        if (run.bytes == 0 || at->first.second == 0 || at->first.second == run.bytes || of_parts) look(at->second);
     };
-    look_at(run.op);
+    look_for(run.op, run.op == CollectiveOp::all_gather);
     // Gloo executes a reduce-scatter as an all-reduce of the whole tensor.
-    if (!queue && run.op == CollectiveOp::all_reduce) look_at(CollectiveOp::reduce_scatter);
+    if (!queue && run.op == CollectiveOp::all_reduce) look_for(CollectiveOp::reduce_scatter, false);
     if (!queue) return std::nullopt;
     const std::size_t place = *found;
     queue->erase(found);
@@ -132,7 +131,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       continue;
     }
     Collective collective;
-    collective.op = run.op;
+    collective.op = collective.executed = run.op;
     collective.bytes = run.bytes;
     collective.run = run.time;
     collective.stream = run.stream;
@@ -142,6 +141,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
     collective.details = run.details;
     collective.kernels = run.kernels;
     collective.integral = run.integral;
+    collective.element_bytes = run.element_bytes;
     std::uint32_t group = run.group;
     std::int64_t group_size = run.group_size;
     if (const CollectiveCall* call = call_of(run)) {
@@ -153,6 +153,8 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       if (group == 0) group = call->group;
       if (group_size == 0) group_size = call->group_size;
       add(collective.details, call->details);
+      if (collective.element_bytes == 0) collective.element_bytes = call->element_bytes;
+      collective.call = static_cast<std::size_t>(call - rank.calls.data());
       if (!collective.recorded_sequence) collective.recorded_sequence = call->sequence;
     }
     collective.group_size = group_size_of(rank, group, group_size);
@@ -178,7 +180,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       for (; next < calls.size() && calls[next]->time.start_ns <= run->time.start_ns; ++next)
         waiting.add(*calls[next], next);
       Collective collective;
-      collective.op = run->op;
+      collective.op = collective.executed = run->op;
       collective.bytes = run->bytes;
       collective.run = run->time;
       collective.on_host = true;
@@ -186,6 +188,9 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       collective.unfinished = run->unfinished;
       collective.details = run->details;
       collective.launch_ns = run->time.start_ns;
+      collective.element_bytes = run->element_bytes;
+      bool whole = false;      // its bytes are those of the whole buffer
+      std::int64_t ranks = 0;  // of its group, if the group was not recorded
       std::uint32_t group = run->group;
       if (const std::optional<std::size_t> own = waiting.take(*run, calls)) {
         const CollectiveCall& call = *calls[*own];
@@ -194,10 +199,23 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
         if (run->op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
         // A run whose end was not recorded has no size. The call has the number of elements, mostly of gradients.
         if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
+        if (call.op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
+        whole = call.bytes > 0;
+        if (call.part_bytes > 0 && call.bytes % call.part_bytes == 0) ranks = call.bytes / call.part_bytes;
+        collective.op = call.op;
+        if (call.element_bytes > 0) collective.element_bytes = call.element_bytes;
+        collective.call = static_cast<std::size_t>(&call - rank.calls.data());
         if (group == 0) group = call.group;
         add(collective.details, call.details);
       }
       collective.group_size = group_size_of(rank, group, run->group_size);
+      if (collective.op == CollectiveOp::all_gather || collective.op == CollectiveOp::reduce_scatter) {
+        if (ranks == 0 && rank.one_group) ranks = rank.world_size.value_or(0);
+        if (collective.group_size == 0) collective.group_size = ranks;
+      }
+      // A backend's run of an all-gather has the size of one rank's part.
+      if (collective.op == CollectiveOp::all_gather && !whole)
+        collective.bytes = bytes_of(collective.bytes, collective.group_size);
       collective.communicator = communicator_of(rank, group);
       collectives.push_back(collective);
     }

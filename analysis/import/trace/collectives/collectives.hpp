@@ -11,12 +11,15 @@
 namespace ddpprof::import {
 
 struct Collective {
-  std::uint64_t communicator = 0;  // equal on every rank of the group
-  std::uint64_t sequence = 0;      // within the communicator, by launch, from 0
-  CollectiveOp op = CollectiveOp::other;
-  std::int64_t bytes = 0;      // 0: not recorded
-  std::int64_t launch_ns = 0;  // of the host's call; the run's start if the call is unknown
-  std::optional<Span> run;     // none: the run was not recorded
+  std::uint64_t communicator = 0;         // equal on every rank of the group
+  std::uint64_t sequence = 0;             // within the communicator, by launch, from 0
+  CollectiveOp op = CollectiveOp::other;  // as called: Gloo executes a reduce-scatter as an all-reduce
+  CollectiveOp executed = CollectiveOp::other;
+  std::int64_t bytes = 0;           // of an all-gather and a reduce-scatter the whole buffer. 0: not recorded
+  std::int32_t element_bytes = 0;   // 0: not recorded
+  std::optional<std::size_t> call;  // index of the host's call in RankTrace::calls
+  std::int64_t launch_ns = 0;       // of the host's call; the run's start if the call is unknown
+  std::optional<Span> run;          // none: the run was not recorded
   bool on_host = false;
   bool unfinished = false;  // the run's end is the time when the profiler stopped
   std::int64_t stream = 0;
@@ -42,7 +45,8 @@ std::vector<ProcessGroup> process_groups(const RankTrace&);
 // Returns true if all sequence numbers were recorded and no number occurs twice.
 bool sequences_recorded(const std::vector<Collective>&);
 
-// Matches runs to calls: device runs by external id, runs of a backend's threads by size, first in first out. Returns
+// Matches runs to calls: device runs by external id, runs of a backend's threads by size, first in first out. A run of
+// an all-gather has the size of one rank's part; a run of an all-reduce may belong to a reduce-scatter. Returns
 // the collectives in order of launch. A device run counts as launched at its start until launch_collectives() sets the
 // launch.
 std::vector<Collective> match_calls(const RankTrace&);

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Shapes, TheFirstInput) {
+TEST(Shapes, TheTensorInput) {
   const auto one = first_input("[[64, 784], [1024, 784]]", R"(["float", "float"])");
   ASSERT_TRUE(one);
   EXPECT_EQ(one->elements, 64 * 784);
@@ -20,8 +20,8 @@ TEST(Shapes, TheFirstInput) {
   EXPECT_EQ(list->elements, 25);
   EXPECT_EQ(list->element_bytes, 2);
   EXPECT_EQ(first_input("[[]]", "[\"double\"]")->elements, 1) << "a scalar";
-  EXPECT_EQ(first_input("[[5], [2, 5], []]", R"(["float", "float", ""])", 1)->elements, 10);
-  EXPECT_FALSE(first_input("[[5]]", "[\"float\"]", 1));
+  EXPECT_EQ(input_at("[[5], [2, 5], []]", R"(["float", "float", ""])", 1)->elements, 10);
+  EXPECT_FALSE(input_at("[[5]]", "[\"float\"]", 1));
   EXPECT_EQ(first_input("[[7]]", "")->element_bytes, 0);
   for (const char* none : {"", "[]", "[", "[[", "[[1, 2", "5", "[[-1]]", "[[9000000000, 9000000000]]"})
     EXPECT_FALSE(first_input(none, "[\"float\"]")) << none;

@@ -1,0 +1,211 @@
+// Traces of FSDP2 and FSDP1 jobs that ran with two ranks on CPUs over Gloo (record_sharded.py, torch 2.11). Expected
+// sizes follow from the shapes of the model's parameters (facts.json); expected times are sums over the trace's own
+// events.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "analysis/fit/sharded/sharded_units.hpp"
+#include "analysis/import/bytes/byte_source.hpp"
+#include "analysis/report/report.hpp"
+#include "tests/analysis/import/load/imported.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class ShardedJob : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const fs::path data = fs::path(SHARDED_FOLDER) / GetParam();
+    std::ifstream(data / "facts.json") >> facts_;
+    ImportOptions options;
+    for (std::int64_t rank = 0; rank < facts_["ranks"].get<std::int64_t>() * replicas(); ++rank)
+      options.files.push_back(data / ("rank" + std::to_string(rank) + ".json.gz"));
+    imported_ = import_into(database_, options);
+    ASSERT_EQ(imported_.error, "");
+    database_.finish_load();
+    units_ = fit::sharded_units(database_.sql(), std::vector<std::int64_t>{1});
+  }
+
+  std::int64_t one(const std::string& sql) const { return database_.sql().execAndGet(sql).getInt64(); }
+  std::int64_t accumulation() const { return facts_["case"]["accumulation"]; }
+  std::int64_t replicas() const { return facts_["case"].value("replicas", 1); }
+
+  Folder folder_;
+  mutable store::Database database_ = store::Database::create(folder_.path() / "a.db");
+  json facts_;
+  Imported imported_;
+  std::vector<fit::UnitTimes> units_;
+};
+
+class NamedUnits : public ShardedJob {};  // of FSDP2: its annotations name the units
+
+TEST_P(ShardedJob, BytesOfEachUnitAreThoseOfItsParameters) {
+  std::map<std::string, const fit::UnitTimes*> by_name;
+  for (const fit::UnitTimes& unit : units_) by_name[unit.name] = &unit;
+  std::size_t sharded = 0;
+  for (const fit::UnitTimes& unit : units_) sharded += unit.gathered_bytes > 0 ? 1 : 0;
+  EXPECT_EQ(sharded, facts_["units"].size());
+  const bool half = facts_["case"]["precision"] == "bf16";
+  for (const json& expected : facts_["units"]) {
+    const std::string name = expected["name"];
+    ASSERT_TRUE(by_name.contains(name)) << name;
+    const fit::UnitTimes& unit = *by_name[name];
+    if (expected["parameters"].is_null())
+      EXPECT_EQ(unit.parameters, std::nullopt) << name;
+    else
+      EXPECT_EQ(unit.parameters, expected["parameters"].get<std::int64_t>()) << name;
+    EXPECT_EQ(unit.gathered_bytes, expected["gathered_bytes"].get<std::int64_t>()) << name;
+    EXPECT_EQ(unit.scattered_bytes, expected["scattered_bytes"].get<std::int64_t>()) << name;
+    EXPECT_EQ(unit.gathered_element_bytes, half ? 2 : 4) << name;
+    EXPECT_EQ(unit.scattered_element_bytes, 4) << name;
+    EXPECT_EQ(unit.ranks, facts_["ranks"].get<std::int64_t>()) << name;
+    EXPECT_EQ(unit.gathers_again, expected["gathers_again"].get<bool>()) << name;
+    EXPECT_TRUE(unit.scatters_by_all_reduce) << "Gloo has no other reduce-scatter";
+    EXPECT_EQ(unit.root, name.empty());
+    // Gathered in each forward, and again in each backward; scattered once a step, in the last backward. A unit that
+    // does not gather again keeps its parameters until the backward that scatters has ended.
+    const std::int64_t forwards = accumulation();
+    const std::int64_t gathers = expected["gathers_again"] ? 2 * forwards : forwards;
+    EXPECT_EQ(unit.gathers.calls, static_cast<double>(gathers)) << name;
+    EXPECT_EQ(unit.gathers.bytes, gathers * unit.gathered_bytes) << name;
+    EXPECT_EQ(unit.scatters.calls, 1) << name;
+    EXPECT_EQ(unit.scatters.bytes, unit.scattered_bytes) << name;
+    // Each rank reduces its part of the gradients over the replicas of the shards.
+    EXPECT_EQ(unit.replicas.calls, replicas() > 1 ? 1 : 0) << name;
+    EXPECT_EQ(unit.replicas.bytes, replicas() > 1 ? unit.scattered_bytes / *unit.ranks : 0) << name;
+    EXPECT_GT(unit.forward_s, 0) << name;
+    EXPECT_GT(unit.backward_s, 0) << name;
+    EXPECT_GT(unit.copy_s, 0) << name;
+  }
+}
+
+TEST_P(ShardedJob, UnitsAreInOrderOfTheirForward) {
+  std::vector<std::string> names, expected;
+  for (const fit::UnitTimes& unit : units_) names.push_back(unit.name);
+  expected.emplace_back();  // the root begins
+  for (const json& unit : facts_["units"])
+    if (unit["name"] != "") expected.push_back(unit["name"]);
+  EXPECT_EQ(names, expected);
+}
+
+// Of each rank's steps: the sum of Gloo's runs whose call lies inside of an annotation of the unit, and their number.
+TEST_P(NamedUnits, DurationsAreThoseOfGloosRuns) {
+  for (int rank = 0; rank < 2; ++rank) {
+    std::string text;
+    const auto source =
+        open_bytes(fs::path(SHARDED_FOLDER) / GetParam() / ("rank" + std::to_string(rank) + ".json.gz"));
+    std::vector<std::byte> buffer(1 << 16);
+    while (const std::size_t size = source->read(buffer))
+      text.append(reinterpret_cast<const char*>(buffer.data()), size);
+    struct Run {
+      double start_us = 0, duration_us = 0;
+    };
+    std::vector<std::pair<std::string, Run>> gathers, scatters;  // annotations by unit
+    std::vector<Run> gather_runs, scatter_runs, steps;
+    for (const json& event : json::parse(text)["traceEvents"]) {
+      if (event.value("ph", "") != "X") continue;
+      const std::string name = event["name"];
+      const Run run{event["ts"].get<double>(), event["dur"].get<double>()};
+      if (name.starts_with("FSDP::all_gather (") || name == "FSDP::all_gather") gathers.emplace_back(name, run);
+      if (name.starts_with("FSDP::post_backward_reduce")) scatters.emplace_back(name, run);
+      if (name == "gloo:all_gather") gather_runs.push_back(run);
+      if (name == "gloo:all_reduce") scatter_runs.push_back(run);
+      if (name.starts_with("ProfilerStep#")) steps.push_back(run);
+    }
+    const auto sums_ns = [&](const auto& annotations, const auto& runs) {
+      std::map<std::string, double> sums;
+      for (const auto& [name, annotation] : annotations) {
+        const std::size_t open = name.find(" (");
+        const std::string unit = open == std::string::npos ? "" : name.substr(open + 2, name.size() - open - 3);
+        for (const Run& run : runs)
+          if (run.start_us >= annotation.start_us && run.start_us < annotation.start_us + annotation.duration_us)
+            sums[unit] += run.duration_us * 1000;
+      }
+      return sums;
+    };
+    const auto imported_ns = [&](const char* action) {
+      std::map<std::string, double> sums;
+      SQLite::Statement query(
+          database_.sql(),
+          "SELECT u.name, SUM(w.end_ns - w.start_ns), SUM(w.exposed_ns) FROM sharded_work w JOIN step "
+          "st ON st.id = w.step_id JOIN shard sh ON sh.id = st.shard_id JOIN sharded_unit u ON u.unit "
+          "= w.unit WHERE w.action = ? AND sh.rank = ? GROUP BY u.name");
+      query.bind(1, action);
+      query.bind(2, rank);
+      while (query.executeStep()) {
+        sums[query.getColumn(0).getString()] = query.getColumn(1).getDouble();
+        EXPECT_LE(query.getColumn(2).getDouble(), query.getColumn(1).getDouble());
+        EXPECT_GE(query.getColumn(2).getDouble(), 0);
+      }
+      return sums;
+    };
+    for (const auto& [annotations, runs, action] :
+         {std::tuple(gathers, gather_runs, "all_gather"), std::tuple(scatters, scatter_runs, "reduce_scatter")}) {
+      const auto expected = sums_ns(annotations, runs), found = imported_ns(action);
+      EXPECT_EQ(expected.size(), facts_["units"].size());
+      ASSERT_EQ(found.size(), expected.size()) << action;
+      for (const auto& [unit, sum_ns] : expected) EXPECT_NEAR(found.at(unit), sum_ns, 100) << action << " " << unit;
+    }
+  }
+}
+
+// On a CPU FSDP waits for each of its collectives: their exposed time is that of the steps.
+TEST_P(ShardedJob, ExposedTimeIsThatOfTheSteps) {
+  const double of_units = static_cast<double>(one("SELECT SUM(exposed_ns) FROM sharded_work"));
+  const double of_steps = static_cast<double>(one("SELECT SUM(exposed_ns) FROM step WHERE kind = 'measured'"));
+  EXPECT_NEAR(of_units / of_steps, 1.0, 0.02);
+  EXPECT_GT(of_units, 0);
+}
+
+TEST_P(ShardedJob, TheReportShowsTheUnits) {
+  const report::Report report = report::build_report(database_, "sharding");
+  ASSERT_EQ(report.tables.size(), 3U);
+  const report::Table& job = report.tables[0];
+  ASSERT_EQ(job.rows.size(), 1U);
+  std::int64_t gathered = 0, scattered = 0, parameters = 0;
+  for (const json& unit : facts_["units"]) {
+    gathered += unit["gathered_bytes"].get<std::int64_t>() * accumulation() * (unit["gathers_again"] ? 2 : 1);
+    scattered += unit["scattered_bytes"].get<std::int64_t>();
+    if (!unit["parameters"].is_null()) parameters += unit["parameters"].get<std::int64_t>();
+  }
+  const auto number = [&](const report::Table& table, std::size_t row, const char* column) {
+    return std::get<std::int64_t>(report::cell_of(table, table.rows[row], column));
+  };
+  EXPECT_EQ(number(job, 0, "gathered_bytes_per_step"), gathered);
+  EXPECT_EQ(number(job, 0, "scattered_bytes_per_step"), scattered);
+  if (parameters > 0) EXPECT_EQ(number(job, 0, "parameters"), parameters);
+  const report::Table& bytes = report.tables[1];
+  ASSERT_EQ(bytes.rows.size(), facts_["units"].size());
+  for (std::size_t row = 0; row < bytes.rows.size(); ++row)
+    EXPECT_EQ(number(bytes, row, "shard_bytes") * 2, number(bytes, row, "gathered_bytes"));
+}
+
+TEST_P(ShardedJob, EveryCollectiveBelongsToAUnit) {
+  EXPECT_EQ(imported_.told.count("sharded_unit_unknown"), 0U);
+  EXPECT_EQ(one("SELECT COUNT(*) FROM sharded_work WHERE busy_ns IS NULL"),
+            one("SELECT COUNT(*) FROM collective WHERE step_id IS NOT NULL"));
+  EXPECT_EQ(
+      one("SELECT COUNT(*) FROM sharded_work w JOIN step st ON st.id = w.step_id JOIN collective c ON c.shard_id = "
+          "st.shard_id AND c.communicator = w.communicator AND c.sequence = w.sequence AND c.op = w.action AND "
+          "c.bytes = w.bytes AND c.start_ns = st.start_ns + w.start_ns"),
+      one("SELECT COUNT(*) FROM sharded_work WHERE busy_ns IS NULL"));
+}
+
+const auto name_of = [](const auto& info) { return std::string(info.param); };
+INSTANTIATE_TEST_SUITE_P(Fsdp2, ShardedJob,
+                         testing::Values("mlp", "mlp_kept", "transformer", "convolutions_bf16", "hsdp_mlp"), name_of);
+INSTANTIATE_TEST_SUITE_P(Fsdp1, ShardedJob, testing::Values("fsdp1_transformer", "fsdp1_mlp_kept"), name_of);
+INSTANTIATE_TEST_SUITE_P(Fsdp2, NamedUnits, testing::Values("mlp", "mlp_kept", "transformer", "convolutions_bf16"),
+                         name_of);
+
+}  // namespace
+}  // namespace ddpprof::import
