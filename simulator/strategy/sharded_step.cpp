@@ -1,0 +1,107 @@
+#include "simulator/strategy/sharded_step.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "simulator/engine/graph.hpp"
+
+namespace ddpprof::strategy {
+namespace {
+
+class ShardedGraph {
+ public:
+  explicit ShardedGraph(const ShardedStep& step) : step_(step) {
+    if (step.units.empty()) throw std::invalid_argument("sharded step: no unit, expected at least the root");
+    if (step.micro_batches < 1) throw std::invalid_argument("sharded step: fewer than one micro-batch");
+    compute_ = graph_.add_lane();
+    network_ = graph_.add_lane();
+  }
+
+  ShardedOutcome run() {
+    for (std::int64_t micro_batch = 0; micro_batch < step_.micro_batches; ++micro_batch) {
+      forward();
+      backward(micro_batch + 1 == step_.micro_batches);
+    }
+    for (const engine::Task scatter : scatters_) blocking_.push_back(scatter);
+    computed(step_.optimizer_s, std::nullopt);
+    for (const engine::Times& times : engine::simulate(graph_))
+      outcome_.step_s = std::max(outcome_.step_s, times.end_s);
+    return outcome_;
+  }
+
+ private:
+  using Gather = std::optional<engine::Task>;
+
+  void forward() {
+    const std::size_t count = step_.units.size();
+    const Gather root = gathered(step_.units[0].gather_s, 0);
+    for (std::size_t i = 1; i < count; ++i) {
+      const Gather gather = gathered(step_.units[i].gather_s, 2);
+      if (root && i == 1) blocking_.push_back(*root);
+      computed(step_.units[i].forward_s, gather);
+    }
+    computed(step_.units[0].forward_s, count == 1 ? root : std::nullopt);
+  }
+
+  // Each unit's parameters are gathered ahead, before the previous unit's gradients are scattered.
+  void backward(bool last) {
+    Gather next = gathered_again(step_.units.size() - 1);
+    computed(step_.units[0].backward_s, std::nullopt);
+    for (std::size_t i = step_.units.size(); i-- > 1;) {
+      const Gather gather = next;
+      next = gathered_again(i - 1);
+      computed(step_.units[i].backward_s, gather);
+      if (last) scattered(step_.units[i].scatter_s);
+    }
+    if (last) scattered(step_.units[0].scatter_s);
+  }
+
+  // None for the root, which computes first.
+  Gather gathered_again(std::size_t unit) {
+    if (unit == 0 || !step_.units[unit].gathers_again) return std::nullopt;
+    const Gather gather = gathered(step_.units[unit].gather_s, 1);
+    if (gather && step_.waits) blocking_.push_back(*gather);
+    return gather;
+  }
+
+  // The gather starts when `ahead` - 1 computations before the next one have not ended yet; at once with 0.
+  Gather gathered(double seconds, std::size_t ahead) {
+    if (seconds == 0.0) return std::nullopt;
+    const engine::Task gather = graph_.add_task({seconds}, {network_});
+    const std::size_t back = step_.waits || ahead == 0 ? 1 : ahead;
+    if (computed_.size() >= back) graph_.wait_for(computed_[computed_.size() - back]);
+    outcome_.communication_s += seconds;
+    return gather;
+  }
+
+  void scattered(double seconds) {
+    if (seconds == 0.0) return;
+    const engine::Task scatter = graph_.add_task({seconds}, {network_}, {computed_.back()});
+    outcome_.communication_s += seconds;
+    (step_.waits ? blocking_ : scatters_).push_back(scatter);
+  }
+
+  void computed(double seconds, Gather gather) {
+    const engine::Task task = graph_.add_task({seconds}, {compute_});
+    if (gather) graph_.wait_for(*gather);
+    for (const engine::Task one : blocking_) graph_.wait_for(one);
+    blocking_.clear();
+    computed_.push_back(task);
+    outcome_.compute_s += seconds;
+  }
+
+  const ShardedStep& step_;
+  engine::Graph graph_;
+  engine::Lane compute_ = 0, network_ = 0;
+  std::vector<engine::Task> computed_;  // in order
+  std::vector<engine::Task> blocking_;  // the next computation waits for them
+  std::vector<engine::Task> scatters_;  // the optimizer waits for them
+  ShardedOutcome outcome_;
+};
+
+}  // namespace
+
+ShardedOutcome simulate(const ShardedStep& step) { return ShardedGraph(step).run(); }
+
+}  // namespace ddpprof::strategy

@@ -1,0 +1,89 @@
+// Closed forms of the steps of sharded trainings.
+#include "simulator/strategy/sharded_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+namespace ddpprof::strategy {
+namespace {
+
+// The root has no parameters; three units of 1 s forward and 2 s backward.
+ShardedStep three_units(double gather_s, double scatter_s, bool waits) {
+  ShardedStep step;
+  step.units.resize(4, {1.0, 2.0, gather_s, scatter_s, true});
+  step.units[0] = {0.5, 0.5, 0.0, 0.0, false};
+  step.optimizer_s = 0.25;
+  step.waits = waits;
+  return step;
+}
+
+constexpr double compute_s = 3 * 3.0 + 1.0 + 0.25;
+
+TEST(ShardedStep, ARankThatWaitsAddsEachCollective) {
+  const ShardedOutcome found = simulate(three_units(0.3, 0.7, true));
+  EXPECT_DOUBLE_EQ(found.compute_s, compute_s);
+  EXPECT_NEAR(found.communication_s, 6 * 0.3 + 3 * 0.7, 1e-12);
+  EXPECT_NEAR(found.step_s, compute_s + found.communication_s, 1e-12);
+}
+
+TEST(ShardedStep, WithoutAPlaceInTheBackwardItIsGatheredOnce) {
+  ShardedStep step = three_units(0.3, 0.7, true);
+  for (ShardedUnit& unit : step.units) unit.gathers_again = false;
+  EXPECT_NEAR(simulate(step).step_s, compute_s + 3 * 0.3 + 3 * 0.7, 1e-12);
+}
+
+TEST(ShardedStep, GradientsAreScatteredInTheLastMicroBatch) {
+  ShardedStep step = three_units(0.3, 0.7, true);
+  step.micro_batches = 4;
+  const ShardedOutcome found = simulate(step);
+  EXPECT_NEAR(found.communication_s, 4 * 6 * 0.3 + 3 * 0.7, 1e-12);
+  EXPECT_NEAR(found.step_s, 4 * 10.0 + 0.25 + found.communication_s, 1e-12);
+}
+
+// Short collectives are hidden except for the first gather and the last scatter.
+TEST(ShardedStep, ShortCollectivesAreHiddenByTheirNeighbours) {
+  const ShardedOutcome found = simulate(three_units(0.3, 0.7, false));
+  EXPECT_NEAR(found.exposed_s(), 0.3 + 0.7, 1e-12);
+  EXPECT_NEAR(found.communication_s, 6 * 0.3 + 3 * 0.7, 1e-12);
+}
+
+// Long collectives run one after the other: the step is their sum, and the work that none of them is beside.
+TEST(ShardedStep, LongCollectivesBoundTheStep) {
+  const ShardedOutcome found = simulate(three_units(10.0, 0.0, false));
+  // After the third gather: its forward, the root's forward and backward; the gather for the first backward begins
+  // after the second unit's forward at the earliest. The last gather is followed by its backward and the optimizer.
+  EXPECT_GE(found.step_s, 6 * 10.0 + 2.0 + 0.25);
+  EXPECT_LE(found.step_s, 6 * 10.0 + compute_s);
+  EXPECT_LT(simulate(three_units(10.0, 0.0, false)).step_s, simulate(three_units(10.0, 0.0, true)).step_s);
+}
+
+TEST(ShardedStep, WithoutCommunicationItIsItsCompute) {
+  for (const bool waits : {false, true}) {
+    const ShardedOutcome found = simulate(three_units(0.0, 0.0, waits));
+    EXPECT_DOUBLE_EQ(found.step_s, compute_s);
+    EXPECT_EQ(found.communication_s, 0.0);
+  }
+}
+
+TEST(ShardedStep, TheRootsParametersAreGatheredFirstAndScatteredLast) {
+  ShardedStep step = three_units(0.0, 0.0, false);
+  step.units[0].gather_s = 0.4;
+  step.units[0].scatter_s = 0.6;
+  EXPECT_NEAR(simulate(step).exposed_s(), 0.4 + 0.6, 1e-12);
+}
+
+TEST(ShardedStep, InvalidStepsAreRefused) {
+  EXPECT_THROW(simulate(ShardedStep{}), std::invalid_argument);
+  ShardedStep step = three_units(0.1, 0.1, true);
+  step.micro_batches = 0;
+  EXPECT_THROW(simulate(step), std::invalid_argument);
+  step = three_units(-0.1, 0.1, true);
+  EXPECT_THROW(simulate(step), std::invalid_argument);
+  step = three_units(std::numeric_limits<double>::infinity(), 0.1, true);
+  EXPECT_THROW(simulate(step), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ddpprof::strategy
