@@ -1,6 +1,7 @@
 #include "analysis/predict/predict.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/prediction_notes.hpp"
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
@@ -156,6 +158,23 @@ PredictResult predict_measured(const std::shared_ptr<const Models>& models, cons
   return result;
 }
 
+void append(PredictResult& result, PredictResult&& more) {
+  std::ranges::move(more.predictions, std::back_inserter(result.predictions));
+  std::ranges::move(more.notes, std::back_inserter(result.notes));
+}
+
+// Returns none if the database has no other training than the predicted one of `sharded`.
+std::shared_ptr<const Models> models_beside(store::Database& database, const PredictOptions& options,
+                                            const PredictResult& sharded) {
+  try {
+    return std::make_shared<const Models>(fit_models(database, options.all_reduce));
+  } catch (const NotSupported&) {
+    if (!sharded.predictions.empty()) return nullptr;
+    if (sharded.notes.empty()) throw;
+    throw NotSupported(sharded.notes.front().message, sharded.notes.front().advice);
+  }
+}
+
 [[noreturn]] void nothing_predicted(const Models& models, const PredictResult& result) {
   if (!models.measured.not_predicted.empty())
     throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
@@ -173,7 +192,13 @@ PredictResult predict_measured(const std::shared_ptr<const Models>& models, cons
 PredictResult predict_all(store::Database& database, const PredictOptions& options) {
   validate(options);
   if (const std::vector<StepRow> steps = stored_steps(database); !steps.empty()) return predict_steps(steps, options);
-  return predict_all(std::make_shared<const Models>(fit_models(database, options.all_reduce)), options);
+  PredictResult sharded = predict_sharded(database.sql(), options);
+  const std::shared_ptr<const Models> models = models_beside(database, options, sharded);
+  if (!models) return sharded;
+  PredictResult result = predict_measured(models, options);
+  append(result, std::move(sharded));
+  if (result.predictions.empty()) nothing_predicted(*models, result);
+  return result;
 }
 
 PredictResult predict_all(const std::shared_ptr<const Models>& models, const PredictOptions& options) {
@@ -198,12 +223,17 @@ Results fit_and_predict(store::Database& database, const PredictOptions& options
   Results results;
   results.learning_rates = learning_rates(learning_rate_options);
   write_learning_rates(database, learning_rate_options);
-  const auto models = std::make_shared<const Models>(fit_models(database, options.all_reduce));
-  results.fit = summarise_fits(*models);
+  validate(options);
+  PredictResult sharded = predict_sharded(database.sql(), options);
+  const std::shared_ptr<const Models> models = models_beside(database, options, sharded);
+  if (models) {
+    results.fit = summarise_fits(*models);
+    results.predicted = predict_measured(models, options);
+  }
+  append(results.predicted, std::move(sharded));
   write_fits(database, results.fit);
-  results.predicted = predict_measured(models, options);
   write_predictions(database, results.predicted);
-  if (results.predicted.predictions.empty()) nothing_predicted(*models, results.predicted);
+  if (models && results.predicted.predictions.empty()) nothing_predicted(*models, results.predicted);
   return results;
 }
 

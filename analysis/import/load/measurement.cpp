@@ -44,13 +44,18 @@ bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::ve
   return any;
 }
 
-// If any rank is not data parallel, the whole measurement is not. "sharded" and "other" are reported, not predicted.
+// If any rank is not data parallel, the whole measurement is not. "sharded" (ZeRO, or FSDP without its annotations) and
+// "other" are reported, not predicted.
 std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
   const auto any = [&](Parallelism kind) {
     return std::any_of(ranks.begin(), ranks.end(),
                        [&](const ImportedRank& rank) { return rank.file->training.parallelism == kind; });
   };
-  if (any(Parallelism::sharded)) return "sharded";
+  if (any(Parallelism::sharded))
+    return std::ranges::any_of(ranks,
+                               [](const ImportedRank& rank) { return !rank.file->training.sharding.units.empty(); })
+               ? "fsdp"
+               : "sharded";
   if (one_process_of_several_devices(ranks, notes)) return "other";
   if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart) ||
       any(Parallelism::unrecorded))

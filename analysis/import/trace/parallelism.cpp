@@ -163,10 +163,11 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
 ParallelismNote note_of(const Recognised& recognised) {
   switch (recognised.kind) {
     case Parallelism::sharded:
-      return {"sharded_data_parallel", "sharded data parallel: " + recognised.why,
-              "it is reported, not predicted (units of FSDP: --report sharding); to predict the effect of sharding, "
-              "profile "
-              "the same model under DDP and use predict --what-if strategy=zero3"};
+      return {
+          "sharded_data_parallel", "sharded data parallel: " + recognised.why,
+          "FSDP with annotated units is reported (--report sharding), and predicted as fsdp if two or more ranks were "
+          "recorded. Otherwise it is reported, not predicted: profile the same model under DDP and use predict "
+          "--what-if strategy=zero3"};
     case Parallelism::one_process:
       return {"not_data_parallel", "DataParallel in one process: " + recognised.why,
               "it is reported, not predicted; to predict DDP, profile the model on one device, or under DDP"};
