@@ -190,7 +190,7 @@ TEST(Inserter, EveryTableHasARowOfItsWidth) {
   construct.operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, MemoryRow, ParameterRow,
                        BucketRow, DiagnosticRow, StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow,
                        PredictionRow, LearningRateRow, StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow,
-                       DeviceTimeRow, KernelSummaryRow, ProcessGroupRow>();
+                       DeviceTimeRow, KernelSummaryRow, ProcessGroupRow, ShardedUnitRow, ShardedWorkRow>();
   EXPECT_EQ(made, tables().size());
 }
 
