@@ -209,8 +209,8 @@ Prediction row_of(const ShardedModel& model, std::int64_t workers, const Predict
     terms.latency_s = latency_share * recorded.communication_s;
     terms.bandwidth_s = recorded.communication_s - terms.latency_s;
     const stats::Interval interval = stats::median_interval(measured->steps_s, options.confidence);
-    row.step_low_s = interval.low;
-    row.step_high_s = interval.high;
+    row.step_low_s = std::min(interval.low, terms.step_s());
+    row.step_high_s = std::max(interval.high, terms.step_s());
   } else {
     std::vector<double> steps;
     for (const ShardedDraw& draw : model.draws(workers, options))
