@@ -12,7 +12,9 @@ class NamelessUnits {
     while (!around_.empty() && mark.time.start_ns >= around_.back()->time.end_ns) around_.pop_back();
     switch (mark.action) {
       case ShardingAction::root_pre_forward:
-        if (backward_) *this = NamelessUnits();
+        if (!backward_) break;
+        finish();
+        *this = NamelessUnits();
         break;
       case ShardingAction::pre_forward:
         mark.unit = forwards_ == 0 ? 0 : first_nameless_unit + forwards_;
@@ -40,6 +42,14 @@ class NamelessUnits {
         break;
     }
     around_.push_back(&mark);
+    taken_.push_back(&mark);
+  }
+
+  // The last unit of a forward has no next unit: its annotation of a prefetch gathers nothing and is its own work.
+  void finish() {
+    for (ShardingMark* mark : taken_)
+      if (mark->unit >= first_nameless_unit + forwards_)
+        mark->unit = forwards_ > 1 ? first_nameless_unit + forwards_ - 1 : 0;
   }
 
  private:
@@ -59,6 +69,7 @@ class NamelessUnits {
   bool backward_ = false;
   std::vector<std::uint32_t> open_;          // units in their forward
   std::vector<const ShardingMark*> around_;  // annotations around the current one
+  std::vector<ShardingMark*> taken_;
 };
 
 }  // namespace
@@ -74,6 +85,7 @@ void number_nameless_units(std::vector<ShardingMark>& marks, const std::vector<c
     while (mark != marks.end() && mark->time.start_ns < step->time.start_ns) ++mark;
     for (; mark != marks.end() && mark->time.start_ns < step->time.end_ns; ++mark)
       if (mark->nameless) units.take(*mark);
+    units.finish();
   }
 }
 
