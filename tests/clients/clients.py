@@ -30,7 +30,7 @@ CLIENTS = [
     Client("no_sync", optimizer="AdamW"),
     Client("data_loader"),
     Client("torch_compile"),
-    Client("fsdp2", strategy="sharded", optimizer="AdamW"),
+    Client("fsdp2", strategy="fsdp", optimizer="AdamW"),
     Client("hf_trainer", package="transformers", optimizer="AdamW"),
     Client("accelerate_launch", package="accelerate", optimizer="AdamW", files={"hosts": "localhost slots=8\n"},
            launcher=(PYTHON, "-m", "accelerate.commands.launch", "--cpu", "--num_machines", "1", "--mixed_precision",

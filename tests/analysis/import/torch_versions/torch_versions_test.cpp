@@ -226,7 +226,7 @@ TEST_P(torch_versions, DdpInsideOfAClosure) {
 
 TEST_P(torch_versions, Fsdp2) {
   ASSERT_NO_FATAL_FAILURE(read("fsdp2"));
-  expect_job("sharded");
+  expect_job("fsdp");
   std::int64_t padded_bytes = 0;
   for (const json& call : facts_.front()["calls"].front())
     if (call[0] == "reduce_scatter") padded_bytes += call[1].get<std::int64_t>();
@@ -238,8 +238,7 @@ TEST_P(torch_versions, Fsdp2) {
     ASSERT_EQ(steps.size(), facts_[rank]["calls"].size());
     for (std::size_t i = 0; i < steps.size(); ++i) {
       std::vector<std::pair<std::string, std::int64_t>> called, read;
-      for (const json& call : facts_[rank]["calls"][i])  // Gloo executes a reduce-scatter as an all-reduce
-        called.emplace_back(call[0] == "reduce_scatter" ? "all_reduce" : call[0].get<std::string>(), call[1]);
+      for (const json& call : facts_[rank]["calls"][i]) called.emplace_back(call[0].get<std::string>(), call[1]);
       rows("SELECT op, bytes FROM collective WHERE step_id = " + std::to_string(steps[i]) + " ORDER BY launch_ns",
            [&](SQLite::Statement& row) {
              read.emplace_back(row.getColumn(0).getString(), row.getColumn(1).getInt64());
