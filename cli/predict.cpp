@@ -157,18 +157,17 @@ class PredictSubcommand final : public Subcommand {
       const std::vector<fit::AllReduceLog> logs = read_logs();
       for (const fit::AllReduceLog& log : logs)
         for (const fit::AllReduceRun& run : log.runs) options.all_reduce.push_back(fit::curve_of(run));
-      const auto models = std::make_shared<const fit::Models>(fit::fit_models(database, options.all_reduce));
-      fit::PredictResult result = fit::predict_all(models, options);
+      fit::PredictResult result = fit::predict_all(database, options);
       for (const fit::AllReduceLog& log : logs) add_warnings(log, result.notes);
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       report.tables.push_back(report::why_table(result.why, what_if));
-      if (workers_.empty()) {
+      if (workers_.empty() && result.models) {
         report::WorkersByStrategy asked;
         for (const fit::Prediction& row : result.predictions) asked[row.strategy].insert(row.world_size);
-        for (report::Table& table : report::outlook_tables(models, asked, options))
+        for (report::Table& table : report::outlook_tables(result.models, asked, options))
           if (!table.rows.empty()) report.tables.push_back(std::move(table));
       }
       report.tables.push_back(report::knee_table(result.knees, what_if));

@@ -196,6 +196,7 @@ PredictResult predict_all(store::Database& database, const PredictOptions& optio
   const std::shared_ptr<const Models> models = models_beside(database, options, sharded);
   if (!models) return sharded;
   PredictResult result = predict_measured(models, options);
+  result.models = models;
   append(result, std::move(sharded));
   if (result.predictions.empty()) nothing_predicted(*models, result);
   return result;

@@ -47,6 +47,7 @@ struct PredictResult {
   std::vector<StrongScaling> strong;
   std::vector<Knee> knees;  // by strategy and share, without the change, then with it
   std::vector<Note> notes;
+  std::shared_ptr<const Models> models;  // of ddp and dp; null if only a sharded training (FSDP) is predicted
 };
 
 // Throws NotSupported if no strategy can be predicted at any of the worker counts, and std::invalid_argument for

@@ -218,6 +218,14 @@ void import_traces_and_logs(const TraceImport& request, const InputFiles& files,
     make_database(request.database, request.overwrite, fill, finish);
 }
 
+// Writes nothing if the database has neither ddp nor dp; predict_all then predicts a sharded training, or refuses.
+void write_fits_of_ddp(store::Database& database) {
+  try {
+    fit::write_fits(database, fit::fit_database(database));
+  } catch (const fit::NotSupported&) {
+  }
+}
+
 }  // namespace
 
 void fit_imported(const std::string& subcommand, store::Database& database, Context& context,
@@ -228,7 +236,7 @@ void fit_imported(const std::string& subcommand, store::Database& database, Cont
     fit::PredictOptions options = asked.value_or(fit::PredictOptions{});
     if (!asked) options.workers = workers_to_predict(database);
     if (options.workers.empty()) return;
-    if (fit::stored_steps(database).empty()) fit::write_fits(database, fit::fit_database(database));
+    if (fit::stored_steps(database).empty()) write_fits_of_ddp(database);
     fit::write_predictions(database, fit::predict_all(database, options));
   } catch (const fit::NotSupported& error) {
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';

@@ -125,7 +125,8 @@ std::vector<Table> outlook_tables(const std::shared_ptr<const fit::Models>& mode
 }
 
 std::vector<Table> outlook_tables(store::Database& database, const fit::PredictOptions& options) {
-  const WorkersByStrategy asked = predicted_workers(database);
+  WorkersByStrategy asked = predicted_workers(database);
+  std::erase_if(asked, [](const auto& one) { return one.first != "ddp" && one.first != "dp"; });
   if (asked.empty() || !fit::stored_steps(database).empty())
     return {what_helps_table({}, options.confidence), dedicated_predictions_table({})};
   return outlook_tables(std::make_shared<const fit::Models>(fit::fit_models(database, options.all_reduce)), asked,
