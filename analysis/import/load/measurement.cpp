@@ -128,12 +128,12 @@ void write_sharded_work(store::Database& database, const ImportedRank& rank) {
   for (const ingest::CollectiveSummary& one : rank.shard->summary.collectives)
     if (one.fact.start_ns && one.fact.end_ns)
       collectives.emplace(std::pair(*one.fact.start_ns, *one.fact.end_ns), &one.fact);
-  store::Inserter<store::ShardedWorkRow> rows(database);
+  std::vector<store::ShardedWorkRow> made;
   for (const UnitWork& work : rank.file->training.sharding.work) {
     const auto step = steps.find(work.step);
     if (step == steps.end()) continue;
     const std::int64_t begin_ns = step->second->start_ns;
-    store::ShardedWorkRow row;
+    store::ShardedWorkRow& row = made.emplace_back();
     row.step_id = *step->second->id;
     row.unit = static_cast<std::int64_t>(work.unit);
     row.action = actions[static_cast<std::size_t>(work.action)];
@@ -154,8 +154,9 @@ void write_sharded_work(store::Database& database, const ImportedRank& rank) {
         row.sequence = std::bit_cast<std::int64_t>(own->second->sequence);
       }
     }
-    rows.insert(row);
   }
+  store::Inserter<store::ShardedWorkRow> rows(database);
+  for (const store::ShardedWorkRow& row : made) rows.insert(row);
 }
 
 void write_device_times(store::Database& database, std::span<const ImportedRank> ranks) {
