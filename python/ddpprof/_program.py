@@ -24,6 +24,8 @@ def program() -> Path:
     """
     named = os.environ.get("DDPPROF_PROGRAM")
     if named:
+        if not Path(named).is_file():
+            raise ProgramError(f"DDPPROF_PROGRAM is {named}, which does not exist: correct it, or unset it", 3)
         return Path(named)
     try:
         for file in importlib.metadata.files("ddpprof") or ():

@@ -65,8 +65,7 @@ class Database:
     """A database that ddpprof run, record or import wrote. It is only read."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        path = os.fspath(path)
-        self.path = f"./{path}" if path.startswith("-") else path
+        self.path = os.path.abspath(os.fspath(path))
         self.report("diagnostics")  # raises if the program cannot read the file
 
     def __repr__(self) -> str:
@@ -97,24 +96,24 @@ class Database:
         and the time kept_waiting_s that it made the other ranks wait."""
         return self.report("skew")["skew"].frame_or_rows()
 
-    def predict(self, workers: Optional[Iterable[int]] = None, *, gpus_per_node: Optional[int] = None,
+    def predict(self, workers: Union[int, Iterable[int], None] = None, *, gpus_per_node: Optional[int] = None,
                 what_if: Optional[Mapping[str, Value]] = None, inter_node: Optional[str] = None,
                 global_batch: Optional[int] = None, confidence: Optional[float] = None, sharing: Optional[str] = None,
-                all_reduce: Sequence[Union[str, "os.PathLike[str]"]] = ()) -> Report:
+                all_reduce: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]] = ()) -> Report:
         """Predicts the step at other worker counts, with intervals: tables predictions, what_if, why, knee, notes.
 
         The arguments are the options of `ddpprof predict`, which explains them. Times are in s.
         """
         arguments = ["predict", self.path]
         if workers is not None:
-            arguments += ["--workers", ",".join(str(int(one)) for one in workers)]
+            arguments += ["--workers", ",".join(str(int(one)) for one in ([workers] if isinstance(workers, int) else workers))]
         for name, value in (("gpus-per-node", gpus_per_node), ("inter-node", inter_node), ("global-batch", global_batch),
                             ("confidence", confidence), ("sharing", sharing)):
             if value is not None:
                 arguments += [f"--{name}", str(value)]
         for key, change in (what_if or {}).items():
             arguments += ["--what-if", f"{key}={change}"]
-        for log in all_reduce:
+        for log in [all_reduce] if isinstance(all_reduce, (str, os.PathLike)) else all_reduce:
             arguments += ["--all-reduce", os.fspath(log)]
         return Report(arguments)
 

@@ -20,6 +20,9 @@ parser.add_argument("out")
 parser.add_argument("--steps", type=int, default=30)
 parser.add_argument("--window", type=int, nargs=2, default=[5, 20])
 parser.add_argument("--raise-at", type=int)
+parser.add_argument("--only-rank", type=int)     # of --raise-at, --without-tracer; default: all
+parser.add_argument("--without-tracer", action="store_true")
+parser.add_argument("--again")                   # a second database, of a second block
 options = parser.parse_args()
 
 several = "RANK" in os.environ
@@ -31,17 +34,34 @@ net = torch.nn.Sequential(torch.nn.Linear(200, 600), torch.nn.ReLU(), torch.nn.L
 model = DistributedDataParallel(net) if several else net
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 optimizer.zero_grad()
+here = options.only_rank in (None, rank)
+if options.without_tracer and here:
+    os.environ["DDPPROF_PYTHON_MODULE"] = "/nonexistent"
 done = 0
+
+
+def train():
+    global done
+    for step in range(options.steps):
+        if step == options.raise_at and here:
+            1 / 0
+        inputs, labels = torch.randn(24, 200), torch.randint(10, (24,))
+        # No collective of the last steps: a rank that raised does not take part in them.
+        forward = model if step < 25 else net
+        torch.nn.functional.cross_entropy(forward(inputs), labels).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        done += 1
+
+
 with warnings.catch_warnings(record=True) as caught, contextlib.suppress(ZeroDivisionError):
     warnings.simplefilter("always")
-    with ddpprof.profile(options.out, steps=range(options.window[0], options.window[1] + 1)) as recording:
-        for step in range(options.steps):
-            if step == options.raise_at:
-                1 / 0
-            torch.nn.functional.cross_entropy(model(torch.randn(24, 200)), torch.randint(10, (24,))).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            done += 1
+    recording = ddpprof.profile(options.out, steps=range(options.window[0], options.window[1] + 1), timeout_s=30)
+    with recording:
+        train()
+    if options.again:
+        with ddpprof.profile(options.again, steps=range(options.window[0], options.window[1] + 1), timeout_s=30):
+            train()
 for _ in range(3):  # after the block: not recorded
     optimizer.step()
 facts = {"done": done, "parameter_count": sum(p.numel() for p in net.parameters()),

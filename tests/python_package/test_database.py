@@ -80,6 +80,10 @@ class OpenedDatabase(unittest.TestCase):
                          {name: list(table) for name, table in report.tables.items()})
         self.assertEqual({row["workers"] for row in report["predictions"]}, {8, 64})
         self.assertEqual({row["confidence"] for row in report["predictions"]}, {0.8})
+        one = self.db.predict(workers=8, gpus_per_node=0, what_if={"accumulation": 4}, confidence=0.8)
+        self.assertEqual([row["workers"] for row in one["predictions"]], [8])
+        with self.assertRaisesRegex(ddpprof.ProgramError, "nccl.log"):
+            self.db.predict(all_reduce="nccl.log")
 
     def test_summary_is_flat_numbers(self):
         flat = self.db.summary_dict()
@@ -115,7 +119,7 @@ class OpenedDatabase(unittest.TestCase):
 
     def test_a_program_that_does_not_exist(self):
         with unittest.mock.patch.dict(os.environ, {"DDPPROF_PROGRAM": "/nonexistent/ddpprof"}):
-            with self.assertRaisesRegex(ddpprof.ProgramError, "cannot be started"):
+            with self.assertRaisesRegex(ddpprof.ProgramError, "DDPPROF_PROGRAM is /nonexistent/ddpprof"):
                 ddpprof.open(self.path)
 
     def test_a_name_that_looks_like_an_option(self):

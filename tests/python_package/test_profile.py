@@ -51,9 +51,43 @@ class Profile(unittest.TestCase):
         self.assertIn("made 3 optimizer steps: give earlier steps", facts["warnings"][0])
         self.assertEqual((facts["done"], facts["database"], self.left()), (3, None, []))
 
-    def test_an_exception_of_the_training(self):
+    def test_an_exception_before_the_end_of_the_window(self):
         (facts,) = self.train("--raise-at", 15)
         self.assertEqual((facts["done"], facts["hooks"], facts["database"], self.left()), (15, 0, None, []))
+        self.assertEqual(len(facts["warnings"]), 1)
+        self.assertIn("an exception left the block before step 21", facts["warnings"][0])
+
+    def test_an_exception_after_the_window_keeps_the_recording(self):
+        (facts,) = self.train("--raise-at", 25)
+        self.assertEqual((facts["done"], facts["warnings"], self.left()), (25, [], ["job.db"]))
+        self.check_database(facts, 1)
+
+    def test_an_exception_of_one_rank_after_the_window(self):
+        first, second = self.train("--raise-at", 26, "--only-rank", 1, command=TORCHRUN, ranks=2)
+        self.assertEqual((first["done"], second["done"]), (30, 26))
+        self.assertEqual(first["warnings"] + second["warnings"], [])
+        self.check_database(first, 2)
+
+    def test_one_rank_that_cannot_record(self):
+        for rank in (0, 1):
+            facts = self.train("--without-tracer", "--only-rank", rank, command=TORCHRUN, ranks=2)
+            for one in facts:
+                self.assertEqual((one["done"], one["database"], one["hooks"]), (30, None, 0))
+                self.assertIn(f"records nothing: rank {rank}: /nonexistent has no tracer", one["warnings"][0])
+            self.assertEqual(self.left(), [])
+
+    def test_a_folder_that_cannot_be_made(self):
+        folder = temporary_folder(self)
+        with self.assertWarnsRegex(UserWarning, "records nothing: .*file.*job.db"):
+            (folder / "file").write_text("")
+            with ddpprof.profile(folder / "file" / "job.db"):
+                pass
+
+    def test_two_blocks(self):
+        (facts,) = self.train("--again", "again.db")
+        self.assertEqual((facts["done"], facts["warnings"], self.left()), (60, [], ["again.db", "job.db"]))
+        rows = [list(ddpprof.open(self.folder / name).report("steps")["steps"]) for name in ("job.db", "again.db")]
+        self.assertEqual([row["step"] for row in rows[0]], [row["step"] for row in rows[1]])
 
     def test_under_ddpprof_record_the_command_records(self):
         (facts,) = self.train(prefix=[PROGRAM, "record", "--out", "recorded.db", "--steps", "4-19", "--"])
