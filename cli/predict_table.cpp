@@ -50,6 +50,10 @@ std::string note_on(const std::vector<Answer>& answers, const std::string& level
          "share a node. exposed: communication that is not hidden. beyond: N / largest measured N.";
 }
 
+fit::Note none_predicted(const std::string& what, const fit::NotSupported& error) {
+  return fit::make_note("warning", "prediction_none", what + " is not predicted: " + error.reason(), error.advice());
+}
+
 std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
   const fit::StepRow question = answer.question.of(workers);
   const fit::TablePrediction prediction = answer.table.predict(question);
@@ -75,7 +79,9 @@ std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
           prediction.note.empty() ? Cell() : Cell(prediction.note)};
 }
 
-report::Table predictions(const std::vector<Answer>& answers, const TableRequest& request) {
+// Adds a note for each row that is refused.
+report::Table predictions(const std::vector<Answer>& answers, const TableRequest& request,
+                          std::vector<fit::Note>& refused) {
   const std::string level = fit::percent(request.confidence);
   report::Table made;
   made.name = "predictions";
@@ -101,7 +107,14 @@ report::Table predictions(const std::vector<Answer>& answers, const TableRequest
   made.columns.back().hide_zero = true;
   made.key_columns = 2;
   for (const Answer& one : answers)
-    for (const std::int64_t workers : request.workers) made.rows.push_back(row_of(one, workers));
+    for (const std::int64_t workers : request.workers) {
+      try {
+        made.rows.push_back(row_of(one, workers));
+      } catch (const fit::NotSupported& error) {
+        refused.push_back(none_predicted(one.question.strategy + " at N = " + std::to_string(workers), error));
+      }
+    }
+  if (made.rows.empty()) throw fit::no_strategy_predicted(refused);
   return made;
 }
 
@@ -114,12 +127,13 @@ report::Table knees(const std::vector<Answer>& answers, std::int64_t far) {
       "The smallest evaluated N. Every N up to 64 is evaluated; above 64, N grows by 1/16 per step, so a smaller N "
       "between two steps is possible.";
   made.columns = {text("strategy", "strategy"), share("share", "exposed share of the step above"),
-                  count("workers", "from N", "workers")};
+                  count("workers", "from N", "workers"), count("largest_workers", "largest N looked at", "workers")};
   for (const Answer& one : answers) {
     const std::vector<scaling::ScalingPoint> points = fit::scaling_points(one.table, one.question, far);
     for (const double above : scaling::knee_shares) {
       const auto found = scaling::knee(points, above);
-      made.rows.push_back({one.question.strategy, above, found ? Cell(*found) : Cell()});
+      made.rows.push_back({one.question.strategy, above, found ? Cell(*found) : Cell(),
+                           points.empty() ? Cell() : Cell(points.back().workers)});
     }
   }
   return made;
@@ -139,20 +153,23 @@ Answer answer_for(const std::vector<fit::StepRow>& rows, const TableRequest& req
 report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const TableRequest& request) {
   try {
     std::vector<Answer> answers;
-    std::vector<fit::Note> refused;
-    const auto tables = fit::by_strategy(rows);
-    for (const auto& [strategy, table] : tables) {
+    std::vector<fit::Note> notes;
+    for (const auto& [strategy, table] : fit::by_strategy(rows)) {
       try {
         answers.push_back(answer_for(table, request));
+        for (const std::string& warning : answers.back().table.warnings())
+          notes.push_back(fit::make_note("warning", "table_doubtful", strategy + ": " + warning, "check the table"));
       } catch (const fit::NotSupported& error) {
-        if (refused.size() + 1 == tables.size()) throw;  // none is left
-        refused.push_back(fit::make_note("warning", "prediction_none",
-                                         strategy + " is not predicted: " + error.reason(), error.advice()));
+        notes.push_back(none_predicted(strategy, error));
       }
     }
+    if (answers.empty()) throw fit::no_strategy_predicted(notes);
     report::Report made{"predict", "Predictions", {}};
-    made.tables = {predictions(answers, request), knees(answers, *std::ranges::max_element(request.workers))};
-    if (!refused.empty()) made.tables.push_back(report::notes_table(refused));
+    made.tables = {predictions(answers, request, notes), knees(answers, *std::ranges::max_element(request.workers))};
+    if (!notes.empty()) {
+      made.tables.push_back(report::notes_table(notes));
+      made.tables.back().title = "Warnings";
+    }
     return made;
   } catch (const std::invalid_argument& error) {
     throw Failure(ExitCode::usage, error.what());

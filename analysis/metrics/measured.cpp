@@ -104,6 +104,15 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     if (const auto found = of_measurement.find(unknown.getColumn(0).getInt64()); found != of_measurement.end())
       all[found->second].communication_known = false;
 
+  SQLite::Statement tables(db,
+                           "SELECT id, COALESCE(json_extract(options, '$.sync_time'), 0) FROM measurement WHERE kind = "
+                           "'import' AND json_valid(options) AND json_extract(options, '$.source') = 'step-table'");
+  while (tables.executeStep())
+    if (const auto found = of_measurement.find(tables.getColumn(0).getInt64()); found != of_measurement.end()) {
+      all[found->second].step_times_only = true;
+      if (tables.getColumn(1).getInt() == 0) all[found->second].communication_known = false;
+    }
+
   SQLite::Statement steps(db, steps_query);
   while (steps.executeStep()) {
     RunStep step = read_step(steps);

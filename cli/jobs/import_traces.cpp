@@ -160,19 +160,18 @@ void import_table(const TraceImport& request, const std::filesystem::path& file,
       });
 }
 
-import::ImportOptions options_of(const TraceImport& request, const InputFiles& files) {
-  import::ImportOptions options;
-  options.files = files.traces;
-  options.keep_raw = request.keep_raw;
-  options.batch_per_worker = request.batch_per_worker;
-  options.parameter_bytes = request.parameter_bytes;
-  options.nodes = request.nodes;
-  options.cores = request.cores;
-  options.model = request.model;
-  options.model_of_several = std::filesystem::path(request.database).stem().string();
-  options.append = request.append;
-  return options;
-}
+import::ImportOptions options_of(const TraceImport& request, const InputFiles& files){import::ImportOptions options;
+options.files = files.traces;
+options.keep_raw = request.keep_raw;
+options.batch_per_worker = request.batch_per_worker;
+options.parameter_bytes = request.parameter_bytes;
+options.nodes = request.nodes;
+options.cores = request.cores;
+options.model = request.model;
+options.model_of_several = std::filesystem::path(request.database).stem().string();
+options.append = request.append;
+return options;
+}  // namespace
 
 void show_jobs(const TraceImport& request, const import::ImportResult& result, double seconds, Context& context) {
   if (result.jobs.size() > 1 || request.append)
@@ -226,7 +225,7 @@ void write_fits_of_ddp(store::Database& database) {
   }
 }
 
-}  // namespace
+}  // namespace ddpprof::cli
 
 void fit_imported(const std::string& subcommand, store::Database& database, Context& context,
                   std::optional<fit::PredictOptions> asked) {
@@ -240,6 +239,9 @@ void fit_imported(const std::string& subcommand, store::Database& database, Cont
     fit::write_predictions(database, fit::predict_all(database, options));
   } catch (const fit::NotSupported& error) {
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
+    fit::PredictResult none;
+    none.notes = {fit::make_note("warning", "prediction_none", "no prediction: " + error.reason(), error.advice())};
+    fit::write_predictions(database, none);
   }
 }
 

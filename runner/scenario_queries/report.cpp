@@ -3,7 +3,11 @@
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
+#include <set>
+
+#include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/predict.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
@@ -88,15 +92,30 @@ class ScenarioTables {
   }
 
  private:
+  // Returns why a table of step times has no learning rate for other N; empty if it has one.
+  std::string no_rate_of_table() {
+    std::set<std::int64_t> batches;
+    for (const auto& [strategy, rows] : fit::by_strategy(fit::stored_steps(database_))) {
+      const fit::TableQuestion question = fit::usual_question(rows);
+      if (question.global_batch > 0)
+        return "The global batch of " + strategy + " is the same at every N, so its learning rate is, too.";
+      batches.insert(question.batch_per_worker * question.accumulation);
+    }
+    return batches.size() < 2 ? ""
+                              : "The strategies of this table have different batches. ddpprof lr takes one of them.";
+  }
+
   report::Table rate_choice() {
     read();
     RateQuestion question = scenario_ ? question_ : recorded_question(database_);
     if (!scenario_) question.options.workers = answered_workers(database_);
-    if (question.batch > 0) return report::rate_choice_table(question.choice());
+    const std::string none = scenario_ ? "" : no_rate_of_table();
+    if (question.batch > 0 && none.empty()) return report::rate_choice_table(question.choice());
     report::Table table;
     table.name = "rate_choice";
     table.title = "Learning rate for this optimizer";
-    table.empty = "Unknown, because the batch is not recorded. Give it with import --batch-per-worker.";
+    table.empty =
+        none.empty() ? "Unknown, because the batch is not recorded. Give it with import --batch-per-worker." : none;
     return table;
   }
 

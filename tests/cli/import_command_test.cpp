@@ -58,6 +58,14 @@ TEST_F(ImportCommand, ATableOfStepTimesAnswersAsTheTableItself) {
 }
 
 // A killed load leaves its journal. SQLite would apply the journal to a new file of the same name.
+TEST_F(ImportCommand, AReasonWhyNothingIsPredictedIsStored) {
+  const std::string table = file("one.csv", "workers,nodes,batch_per_worker,step_time_s\n4,1,8,0.1\n");
+  const std::string out = (folder_ / "one.db").string();
+  ASSERT_EQ(run_ddpprof({"import", table, "--out", out}).code, 0);
+  EXPECT_THAT(run_ddpprof({"report", out, "--report", "answer"}).out,
+              HasSubstr("no prediction: all steps were measured at 4 workers"));
+}
+
 TEST_F(ImportCommand, AJournalThatWasLeftIsNotPlayedIntoTheNewFile) {
   const std::string out = missing("left.db"), loading = missing("loading.db");
   ASSERT_EQ(run_ddpprof({"import", file("first.csv", steps), "--out", loading}).code, 0);

@@ -243,6 +243,15 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_GT(of_both["tables"][0]["rows"][1]["step_s"], 0.2);
   EXPECT_THAT(of_both["tables"][2].dump(), HasSubstr("hsdp is not predicted: all steps were measured at 4 workers"));
 
+  const Outcome no_strategy = run_ddpprof({"predict",
+                                           file("thin_strategies.csv",
+                                                "workers,nodes,batch_per_worker,step_time_s,strategy\n4,1,8,0.1,fsdp\n"
+                                                "8,1,8,0.1,hsdp\n"),
+                                           "--workers", "8"});
+  EXPECT_EQ(no_strategy.code, 5);
+  EXPECT_THAT(no_strategy.messages, HasSubstr("fsdp is not predicted: all steps were measured at 4 workers"));
+  EXPECT_THAT(no_strategy.messages, HasSubstr("hsdp is not predicted: all steps were measured at 8 workers"));
+
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
               HasSubstr("a table of step times has no cores"));
   EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);

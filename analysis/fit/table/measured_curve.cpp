@@ -12,7 +12,6 @@ namespace ddpprof::fit {
 namespace {
 
 // Beyond rounding, N devices do not have more than N times the throughput of one.
-constexpr double rounding_tolerance = 1.02;
 // Unit: ln(step) per doubling of N, as in most published tables.
 constexpr double usual_growth = 0.02;
 // Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
@@ -67,7 +66,6 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
   }
   if (freedom > 0.0) scatter_ = std::sqrt(squares / freedom);
   if (batches.size() > 1) fit_line();
-  find_impossible();
 }
 
 // With rows of one rank at one batch only, rows of more ranks determine the slope, brought to the largest N.
@@ -80,16 +78,6 @@ void MeasuredCurves::fit_line() {
                         point.micro_s * std::exp(usual_growth * log2_ratio(largest, point.row.workers)));
   std::tie(fixed_s_, sample_s_) = line_through(points);
   line_ = true;
-}
-
-void MeasuredCurves::find_impossible() {
-  for (const Point& one : points_) {
-    if (one.row.workers != 1) continue;
-    for (const Point& many : points_)
-      if (many.row.workers > 1 && many.row.batch_per_worker == one.row.batch_per_worker &&
-          many.row.accumulation == one.row.accumulation && many.micro_s * rounding_tolerance < one.micro_s)
-        impossible_workers_ = many.row.workers;
-  }
 }
 
 double MeasuredCurves::compute_s(std::int64_t batch) const {

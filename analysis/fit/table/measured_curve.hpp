@@ -43,10 +43,7 @@ class MeasuredCurves {
   double compute_s(std::int64_t batch) const;
 
   double scatter() const { return scatter_; }  // standard deviation of ln(step) of equal rows; 0 without repeats
-  std::int64_t impossible_workers() const {
-    return impossible_workers_;
-  }                                                                           // 0, or an N with more than N times the
-                                                                              // throughput of one device
+  bool several_loads() const { return batches_.first != batches_.second || !one_accumulation_; }
   std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
 
  private:
@@ -59,14 +56,12 @@ class MeasuredCurves {
   void convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void fit_line();
-  void find_impossible();
 
   std::shared_ptr<const Alone> alone_;
   std::vector<Point> points_;
   double scatter_ = 0.0;
   double fixed_s_ = 0.0, sample_s_ = 0.0;  // the line
   bool line_ = false, one_accumulation_ = true;
-  std::int64_t impossible_workers_ = 0;
   std::pair<std::int64_t, std::int64_t> batches_;
 };
 

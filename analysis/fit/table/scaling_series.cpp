@@ -207,13 +207,10 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   if (start.fewest_workers > 1)
     prediction.add_note("one rank was not measured: compute and efficiency are relative to " +
                         n_text(start.fewest_workers));
-  if (measured_.impossible_workers() > 0)
-    prediction.add_note(n_text(measured_.impossible_workers()) + " has more than " +
-                        std::to_string(measured_.impossible_workers()) +
-                        " times the throughput of one device, which cannot be: check the table");
   if (step.by_line)
     prediction.add_note("compute at this batch is a line in the batch through all rows, which differ in N, too");
-  else if (start.notes.empty() && (step.high_s > step.micro_s || step.low_s < step.micro_s))
+  else if (start.notes.empty() && measured_.several_loads() &&
+           (step.high_s > step.micro_s || step.low_s < step.micro_s))
     prediction.add_note(
         "the batch or accumulation was not measured at this N: how much communication it hides is not "
         "known");

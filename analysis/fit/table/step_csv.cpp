@@ -158,7 +158,7 @@ class Reader {
       row.strategy = strategy_named(cell);
       if (row.strategy.empty())
         throw CsvError(where() + "strategy is '" + cell.substr(0, most_cell) +
-                       "'; expected ddp, fsdp, hsdp, zero1, zero2 or zero3, the same for all rows of one curve");
+                       "'; expected ddp, fsdp, hsdp, zero1, zero2 or zero3 (ddp for data-parallel rows)");
     }
     rows_.push_back(row);
   }

@@ -8,6 +8,7 @@
 
 #include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/table/alone.hpp"
+#include "analysis/fit/table/doubtful.hpp"
 #include "analysis/fit/table/placement_model.hpp"
 #include "analysis/fit/table/scaling_series.hpp"
 #include "analysis/fit/text.hpp"
@@ -39,6 +40,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
                           : "all steps were measured at " + std::to_string(largest_) +
                                 " workers, and one worker count does not show how a step grows",
            "measure at two or more worker counts, best at 1 worker and at 2 and more");
+  warnings_ = table_doubts(rows);
   // One worker was measured with one batch, and other rows have other batches: the line has to come from all rows.
   const bool many = PlacementModel::fits(rows);
   if (many && alone_->batches() == 1) alone_->clear();

@@ -30,9 +30,10 @@ class StepTable {
   // one batch was measured, a batch outside those of one worker if these contradict each other.
   TablePrediction predict(const StepRow& asked) const;
 
-  const BatchFit& batch_law() const;              // of the rows of one worker
-  const PlacementModel* placement_model() const;  // null if the table is carried on as a series
-  std::string method() const;                     // one sentence: how the table is carried on
+  const BatchFit& batch_law() const;                                      // of the rows of one worker
+  const PlacementModel* placement_model() const;                          // null if the table is carried on as a series
+  const std::vector<std::string>& warnings() const { return warnings_; }  // doubtful.hpp
+  std::string method() const;                                             // one sentence: how the table is carried on
 
   ~StepTable();
   StepTable(StepTable&&) noexcept;
@@ -41,6 +42,7 @@ class StepTable {
   void check(const StepRow& asked) const;
 
   TableOptions options_;
+  std::vector<std::string> warnings_;
   std::shared_ptr<Alone> alone_;
   std::unique_ptr<PlacementModel> placements_;
   std::unique_ptr<ScalingSeries> series_;

@@ -24,11 +24,10 @@ Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOpt
   row.step_low_s = predicted.low_s;
   row.step_high_s = predicted.high_s;
   row.confidence = options.confidence;
-  row.compute_s = predicted.compute_s;
+  row.compute_s = predicted.compute_s + predicted.sharing_s;  // as for traces: compute with what sharing adds to it
   row.communication_s = predicted.communication_s;
   row.exposed_s = predicted.exposed_s;
   row.skew_s = predicted.skew_s;
-  row.other_s = predicted.sharing_s;
   row.throughput = static_cast<double>(asked.workers) * static_cast<double>(asked.batch_per_worker) *
                    static_cast<double>(asked.accumulation) / predicted.step_s;
   row.efficiency = table.predict(one).step_s / predicted.step_s;
@@ -75,9 +74,15 @@ StepRow TableQuestion::of(std::int64_t workers) const {
   row.nodes = (workers + devices - 1) / devices;
   row.batch_per_worker = batch_per_worker;
   row.accumulation = accumulation;
-  if (global_batch > 0)
-    row.batch_per_worker =
-        std::max<std::int64_t>(1, (global_batch + workers * accumulation / 2) / (workers * accumulation));
+  if (global_batch > 0) {
+    const std::int64_t passes = workers * accumulation;
+    if (passes > global_batch)
+      throw NotSupported("the global batch of " + std::to_string(global_batch) +
+                             " samples, which the table keeps, is " + "less than a sample for each of " +
+                             std::to_string(passes) + (accumulation > 1 ? " micro-batches" : " workers"),
+                         "give --batch-per-worker to predict with a batch of its own for each worker");
+    row.batch_per_worker = (global_batch + passes / 2) / passes;
+  }
   row.devices_per_node = std::min(workers, devices);
   return row;
 }
@@ -109,6 +114,9 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
   if (options.gpus_per_node > 0) question.per_node = options.gpus_per_node;
   const std::int64_t largest = largest_workers(rows);
   const StepTable table(rows, table_options(options.confidence));
+  for (const std::string& warning : table.warnings())
+    result.notes.push_back(
+        make_note("warning", "table_doubtful", question.strategy + ": " + warning, "check the table"));
   for (const std::int64_t asked : workers) {
     try {
       result.predictions.push_back(row_of(table, question.of(asked), options, question.per_node, largest));
@@ -135,6 +143,14 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
 }
 
 }  // namespace
+
+NotSupported no_strategy_predicted(const std::vector<Note>& refused) {
+  std::set<std::string> reasons;
+  for (const Note& one : refused) reasons.insert(one.message);
+  std::string all;
+  for (const std::string& one : reasons) all += (all.empty() ? "" : "; ") + one;
+  return {all, refused.front().advice};
+}
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows) {
   std::int64_t largest = 1;
@@ -178,12 +194,11 @@ PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptio
     try {
       add_table(result, table, workers, options);
     } catch (const NotSupported& error) {
-      if (tables.size() == 1) throw;
       result.notes.push_back(
           make_note("warning", "prediction_none", strategy + " is not predicted: " + error.reason(), error.advice()));
     }
   }
-  if (result.predictions.empty()) throw NotSupported(result.notes.front().message, result.notes.front().advice);
+  if (result.predictions.empty()) throw no_strategy_predicted(result.notes);
   return result;
 }
 

@@ -19,6 +19,7 @@ struct TableQuestion {
   std::int64_t global_batch = 0;  // above 0: samples of a step of all ranks, which replace batch_per_worker
   std::string strategy = "ddp";
 
+  // Throws NotSupported if the global batch has fewer samples than workers.
   StepRow of(std::int64_t workers) const;
 };
 
@@ -35,6 +36,9 @@ TableOptions table_options(double confidence);
 // Returns predictions for knees: every N up to 64, beyond it steps of a sixteenth, up to `largest` or to the last N
 // that the table supports. The search of knees.hpp is finer: steps of 1/32, then a bisection.
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQuestion&, std::int64_t largest);
+
+// Returns the reasons of these notes in one. `refused` must not be empty.
+NotSupported no_strategy_predicted(const std::vector<Note>& refused);
 
 // predict_all for a database of a table, for each of its strategies. gpus_per_node = 0 means the devices of the fullest
 // node. Throws NotSupported if the rows do not support an answer, or if the options ask for a change.

@@ -49,7 +49,8 @@ std::string bounds_text(const GlanceStep& step) {
 bool alone_without_ddp(const Source& source, const GlanceStep& step) {
   return step.workers == 1 && step.strategy == "ddp" &&
          std::ranges::any_of(source.configurations, [&](const metrics::Configuration& c) {
-           return c.kind == "import" && c.world_size == 1 && !c.measured.empty() && c.communication_known &&
+           return c.kind == "import" && !c.step_times_only && c.world_size == 1 && !c.measured.empty() &&
+                  c.communication_known &&
                   std::ranges::all_of(c.measured, [](const auto& one) { return one.communication_s == 0.0; });
          });
 }
@@ -104,12 +105,16 @@ double rate_of(const GlanceStep& step, bool samples) {
   return samples ? *step.throughput : static_cast<double>(step.workers) / step.step_s;
 }
 
-// Returns an N that is as fast as the best one at the ends of both intervals: the smallest one below it, otherwise the
-// largest one above it.
+// Returns an N that may be as fast as the best one, by the ends of both intervals: the smallest one below it, otherwise
+// the largest one above it.
 const GlanceStep* rival_of(const Curve& curve, const GlanceStep& best, bool samples) {
-  const double least = rate_of(best, samples) * best.step_s / best.high_s;
+  const auto fastest = [&](const GlanceStep& step) { return rate_of(step, samples) * step.step_s / step.low_s; };
+  const auto slowest = [&](const GlanceStep& step) { return rate_of(step, samples) * step.step_s / step.high_s; };
+  // Two predictions err together, so the same ends are compared.
   const auto reaches = [&](const GlanceStep& step) {
-    return &step != &best && rate_of(step, samples) * step.step_s / step.low_s >= least;
+    if (&step == &best) return false;
+    if (step.measured || best.measured) return fastest(step) >= slowest(best);
+    return fastest(step) >= fastest(best) || slowest(step) >= slowest(best);
   };
   const auto first = std::ranges::find_if(curve, reaches);
   if (first == curve.end() || first->workers < best.workers) return first == curve.end() ? nullptr : &*first;

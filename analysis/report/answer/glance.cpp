@@ -130,13 +130,18 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   table.key_columns = 2;
   std::vector<const GlanceStep*> shown;
   for (const GlanceStep& step : steps) shown.push_back(&step);
-  // Removes the row whose neighbours in N are nearest, so that the ends of each strategy stay.
+  std::map<std::string, std::int64_t> last_measured;
+  for (const GlanceStep& step : steps)
+    if (step.measured) last_measured[step.strategy] = step.workers;
+  // Removes the row whose neighbours in N are nearest, so that the ends of each strategy stay, and its largest measured
+  // N.
   bool all_kept = false;  // only rows of `kept` can be removed
   while (shown.size() > most) {
     std::size_t closest = shown.size();
     double least = 0.0;
     for (std::size_t i = 1; i + 1 < shown.size(); ++i) {
       if (shown[i - 1]->strategy != shown[i]->strategy || shown[i + 1]->strategy != shown[i]->strategy) continue;
+      if (shown[i]->measured && shown[i]->workers == last_measured[shown[i]->strategy]) continue;
       if (!all_kept && kept.contains({shown[i]->strategy, shown[i]->workers})) continue;
       const double gap = static_cast<double>(shown[i + 1]->workers) / static_cast<double>(shown[i - 1]->workers);
       if (closest == shown.size() || gap < least) closest = i, least = gap;

@@ -7,6 +7,8 @@
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
+#include "analysis/metrics/measured.hpp"
+#include "analysis/metrics/scaling.hpp"
 #include "analysis/predict/predict.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
@@ -121,6 +123,89 @@ TEST_F(StepTableImport, StrategiesOfATableAreTablesOfTheirOwn) {
   EXPECT_GT(alone[1].step_s, 1.5 * alone[0].step_s);
   ASSERT_EQ(both.notes.size(), 1U);
   EXPECT_THAT(both.notes[0].message, HasSubstr("zero3 is not predicted: all steps were measured at 8 workers"));
+}
+
+TEST_F(StepTableImport, AKeptGlobalBatchEndsWithOneSampleForEachWorker) {
+  const std::vector<fit::StepRow> rows =
+      read("workers,nodes,batch_per_worker,step_time_s\n1,1,64,0.64\n2,1,32,0.35\n4,1,16,0.2\n");
+  fit::PredictOptions options;
+  options.workers = {64, 128};
+  options.gpus_per_node = 128;
+  const fit::PredictResult result = fit::predict_steps(rows, options);
+  ASSERT_EQ(result.predictions.size(), 1U);
+  EXPECT_NEAR(result.predictions[0].throughput * result.predictions[0].step_s, 64.0, 1e-9);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_THAT(result.notes[0].message, HasSubstr("ddp at N = 128 is not predicted: the global batch of 64 samples"));
+}
+
+// Measured N of strong scaling are all shown; a table has no exposed communication without its column; the global batch
+// and so the learning rate are the same at every N.
+TEST_F(StepTableImport, ReportsOfStrongScaling) {
+  store::Database database = make_database();
+  const std::vector<fit::StepRow> rows =
+      read("workers,nodes,batch_per_worker,step_time_s\n1,1,64,0.64\n2,1,32,0.35\n4,1,16,0.2\n");
+  import_step_table(database, rows, "net");
+  fit::PredictOptions options;
+  options.workers = {8};
+  fit::write_predictions(database, fit::predict_all(database, options));
+  const report::Report screen = report::build_report(database, report::answer_report);
+  std::vector<std::int64_t> measured;
+  std::string answer;
+  for (const report::Table& table : screen.tables)
+    for (const report::Row& row : table.rows) {
+      if (table.name == "answer") answer += std::get<std::string>(row[1]) + "\n";
+      if (table.name == "at_a_glance" && std::get<std::string>(report::cell_of(table, row, "source")) == "measured")
+        measured.push_back(std::get<std::int64_t>(report::cell_of(table, row, "workers")));
+    }
+  EXPECT_EQ(measured, (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_THAT(answer, HasSubstr("N = 4: 200 ms per step"));
+  EXPECT_THAT(answer, testing::Not(HasSubstr("without DDP")));
+  EXPECT_THAT(answer, testing::Not(HasSubstr("Communication-bound")));
+}
+
+// The measured N of a table that shows no communication have no part in the knee.
+TEST_F(StepTableImport, UnknownCommunicationIsNotZero) {
+  store::Database database = make_database();
+  const std::vector<fit::StepRow> rows =
+      read("workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.1\n2,1,8,0.25\n4,1,8,0.4\n8,1,8,0.9\n");
+  import_step_table(database, rows, "net");
+  for (const metrics::Configuration& one : metrics::read_configurations(database.sql()))
+    EXPECT_FALSE(one.communication_known) << one.world_size;
+  EXPECT_TRUE(metrics::measured_scaling(metrics::read_configurations(database.sql())).empty());
+  const std::string waits = "workers,nodes,batch_per_worker,step_time_s,sync_time_s\n1,1,8,0.1,0\n2,1,8,0.25,0.15\n";
+  store::Database known = make_database("known.db");
+  import_step_table(known, read(waits), "net");
+  const auto scaling = metrics::measured_scaling(metrics::read_configurations(known.sql()));
+  ASSERT_EQ(scaling.size(), 2U);
+  EXPECT_NEAR(scaling[1].point.exposed_s, 0.15, 1e-9);
+}
+
+TEST_F(StepTableImport, SharingBelongsToCompute) {
+  const std::vector<fit::StepRow> rows =
+      read("workers,nodes,batch_per_worker,step_time_s,sync_time_s\n1,1,8,0.1,0\n8,1,8,0.2,0.05\n");
+  fit::PredictOptions options;
+  options.workers = {8};
+  const fit::Prediction row = fit::predict_steps(rows, options).predictions.at(0);
+  EXPECT_NEAR(row.compute_s, 0.15, 0.002);
+  EXPECT_NEAR(row.compute_s + row.exposed_s, row.step_s, 1e-9);
+  EXPECT_EQ(row.other_s, 0.0);
+}
+
+TEST_F(StepTableImport, MistakesOfATableAreWarnings) {
+  const std::string heading = "workers,nodes,batch_per_worker,step_time_s\n";
+  fit::PredictOptions options;
+  options.workers = {8};
+  const auto warning_of = [&](const std::string& text) {
+    std::string all;
+    for (const fit::Note& note : fit::predict_steps(read(heading + text), options).notes)
+      if (note.code == "table_doubtful") all += note.message;
+    return all;
+  };
+  EXPECT_THAT(warning_of("1,1,8,0.1\n2,1,8,0.01\n4,1,8,0.011\n"),
+              HasSubstr("N = 2 has 20 times the throughput of one worker, more than 2 times, which cannot be"));
+  EXPECT_THAT(warning_of("1,1,8,0.1\n2,1,8,0.11\n2,1,8,11\n4,1,8,0.12\n"),
+              HasSubstr("rows of N = 2 with the same batch and placement differ from 110 ms to 11 s"));
+  EXPECT_EQ(warning_of("1,1,8,0.1\n2,1,8,0.099\n2,1,8,0.12\n4,1,8,0.12\n"), "");
 }
 
 TEST_F(StepTableImport, WhatATableCannotAnswerIsRefused) {

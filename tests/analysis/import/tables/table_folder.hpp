@@ -24,9 +24,9 @@ class TableFolder : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;
   }
-  store::Database make_database() const {
-    std::filesystem::remove(folder_ / "made.db");
-    return store::Database::create(folder_ / "made.db");
+  store::Database make_database(const char* name = "made.db") const {
+    std::filesystem::remove(folder_ / name);
+    return store::Database::create(folder_ / name);
   }
 
   std::filesystem::path folder_;
