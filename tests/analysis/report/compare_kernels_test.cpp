@@ -228,7 +228,6 @@ TEST_F(CompareKernels, ThreeStepsAreJudgedByStudentsInterval) {
   // Logarithms by hand: standard deviations 0.009901 and 0.006623, of the difference of means 0.006878; Welch's and
   // Satterthwaite's degrees 3.4918, Student's quantile there 2.943.
   EXPECT_NEAR(std::log(gemm["ratio_high"].get<double>() / gemm["ratio"].get<double>()), 2.943 * 0.006878, 2e-5);
-  EXPECT_EQ(row(report_, "compare_time", {{"what", "step"}})["verdict"], "cannot tell") << "3 steps are too few";
 }
 
 TEST_F(CompareKernels, TwoStepsAreTooFew) {

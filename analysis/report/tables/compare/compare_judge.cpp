@@ -165,6 +165,9 @@ std::optional<Difference> judged(const Pair& pair, std::string what, const Sampl
   const std::string one_repeat = one_repeat_where(in_a.size(), in_b.size());
   if (positive(a) && positive(b)) {
     d.ratio = stats::clustered_ratio_interval(in_b, in_a, metrics::confidence);
+    // A resampling of few steps does not reach the confidence. Student's interval does, and it is wide for few steps.
+    if (d.ratio->achieved_confidence < metrics::confidence && in_a.size() == 1 && in_b.size() == 1)
+      if (const auto interval = student_ratio(b, a)) d.ratio = interval;
     judge(d, one_repeat);
   } else {
     judge_difference(d, stats::clustered_difference_interval(in_b, in_a, metrics::confidence), one_repeat);
@@ -180,13 +183,6 @@ std::optional<Difference> judged_work(const Pair& pair, std::string what, const 
   if (!d) return d;
   d->a_s = stats::median(a);
   d->b_s = stats::median(b);
-  if (!d->ratio || d->ratio->achieved_confidence >= metrics::confidence || in_a.size() != 1 || in_b.size() != 1)
-    return d;
-  if (const auto interval = student_ratio(b, a)) {
-    d->ratio = interval;
-    d->why.clear();
-    judge(*d, one_repeat_where(1, 1));
-  }
   return d;
 }
 
