@@ -13,6 +13,7 @@ set(DDPPROF_CUDA AUTO CACHE STRING "CUDA, NCCL and CUPTI code: AUTO (when the he
 set_property(CACHE DDPPROF_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(DDPPROF_MPI AUTO CACHE STRING "The worker's backend mpi: AUTO (when MPI is found), ON, OFF")
 set_property(CACHE DDPPROF_MPI PROPERTY STRINGS AUTO ON OFF)
+set(DDPPROF_WHEEL_LIBRARIES "" CACHE PATH "Folder of static libraries for a wheel (scripts/wheel makes it): the programs link no others")
 set(DDPPROF_SANITIZE "" CACHE STRING "Sanitizers for our own code, e.g. address,undefined or thread")
 set(DDPPROF_SANITIZE_EXCEPT "" CACHE STRING "Checks of these sanitizers that are left out, e.g. null,alignment")
 

@@ -6,14 +6,26 @@
 #include <vector>
 
 #include "runner/measure/error.hpp"
+#include "runner/measure/wheel.hpp"
 
 namespace ddpprof::measure {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path find(const char* variable, const std::string& name, const std::vector<fs::path>& folders,
-              const char* option = "DDPPROF_WORKER") {
+// Returns what to do if a program or a library of ddpprof is missing.
+std::string remedy([[maybe_unused]] const std::string& name, [[maybe_unused]] const std::string& option,
+                   const std::string& variable) {
+#ifdef DDPPROF_WHEEL
+  if (name == "ddpprof-gui") return "the wheel has no window: build ddpprof from its sources, or use ddpprof report";
+  return "install the wheel again, or name it in " + variable;
+#else
+  return "build it (cmake option " + option + "=ON) or name it in " + variable;
+#endif
+}
+
+fs::path find_part(const char* variable, const std::string& name, const std::vector<fs::path>& folders,
+                   const char* option = "DDPPROF_WORKER") {
   if (const char* named = std::getenv(variable); named != nullptr && *named != '\0') {
     std::error_code error;
     if (fs::exists(named, error)) return named;
@@ -28,8 +40,7 @@ fs::path find(const char* variable, const std::string& name, const std::vector<f
     if (!error && fs::exists(candidate, error)) return candidate;
     looked += (looked.empty() ? "" : ", ") + candidate.string();
   }
-  throw MissingProgram(name + " not found", looked,
-                       "build it (cmake option " + std::string(option) + "=ON) or name it in " + std::string(variable));
+  throw MissingProgram(name + " not found", looked, remedy(name, option, variable));
 }
 
 fs::path own_folder() {
@@ -39,19 +50,34 @@ fs::path own_folder() {
 
 }  // namespace
 
-fs::path find_worker() { return find("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {own_folder()}); }
+fs::path find_worker() {
+#ifdef DDPPROF_WHEEL
+  const std::vector<fs::path> folders = worker_folders_of_wheel(own_folder());
+  const fs::path worker = find_part("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", folders);
+  // site-packages/ddpprof/bin/ddpprof-worker loads site-packages/torch/lib.
+  const fs::path folder = worker.parent_path();
+  for (const fs::path& of_wheel : folders) {
+    std::error_code error;
+    if (fs::equivalent(folder, of_wheel, error))
+      require_torch(of_wheel.parent_path().parent_path() / "torch", DDPPROF_WHEEL_TORCH);
+  }
+  return worker;
+#else
+  return find_part("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {own_folder()});
+#endif
+}
 
-fs::path find_gui() { return find("DDPPROF_GUI_PROGRAM", "ddpprof-gui", {own_folder()}, "DDPPROF_GUI"); }
+fs::path find_gui() { return find_part("DDPPROF_GUI_PROGRAM", "ddpprof-gui", {own_folder()}, "DDPPROF_GUI"); }
 
 fs::path find_tracer() {
   const fs::path folder = own_folder();
-  return find("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so",
-              {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
+  return find_part("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so",
+                   {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
 }
 
 fs::path find_python_module() {
   const fs::path folder = own_folder();
-  return find("DDPPROF_PYTHON_MODULE", "ddpprof-python", {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
+  return find_part("DDPPROF_PYTHON_MODULE", "ddpprof-python", {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
 }
 
 Installation find_installation() {

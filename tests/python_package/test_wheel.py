@@ -1,0 +1,147 @@
+"""The wheel of scripts/wheel, installed into clean environments: what it contains, needs and computes."""
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import unittest
+import zipfile
+
+from package import FOLDER, PROGRAM, environment, synthetic_database, temporary_folder
+
+ROOT = FOLDER.parent.parent
+TRAIN = ROOT / "tests/python_tracer/train.py"
+LARGEST_BYTES = 60 << 20
+
+
+def run(*words, timeout=300, check=True, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=timeout, **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        variables = environment(DDPPROF_TORCH_PYTHON=sys.executable)
+        del variables["PYTHONPATH"]
+        cls.clean = {name: value for name, value in variables.items() if not name.startswith("DDPPROF_")}
+        cls.folder = temporary_folder(cls)
+        started_s = time.monotonic()
+        run(ROOT / "scripts/wheel", "--out", cls.folder, timeout=1500, env={**variables, "DDPPROF_SETUP": ""})
+        print(f"scripts/wheel: {time.monotonic() - started_s:.0f} s", file=sys.stderr)
+        (cls.wheel,) = cls.folder.glob("*.whl")
+        cls.venv = cls.folder / "venv"
+        run(sys.executable, "-m", "venv", cls.venv)
+        run(cls.venv / "bin/pip", "install", "--no-index", cls.wheel, env=cls.clean)
+        cls.program = cls.venv / "bin/ddpprof"
+
+    @classmethod
+    def addCleanup(cls, *arguments, **options):  # temporary_folder() serves tests and this class
+        cls.addClassCleanup(*arguments, **options)
+
+    def test_its_name_states_the_systems_and_it_is_small(self):
+        self.assertRegex(self.wheel.name, r"^ddpprof-\d+\.\d+\.\d+-py3-none-manylinux_2_34_x86_64\.whl$")
+        self.assertLess(self.wheel.stat().st_size, LARGEST_BYTES)
+
+    def test_its_files_need_glibc_2_34_at_most_and_no_cxx_library(self):
+        for file in (self.program, self.venv / "lib/libddpprof-tracer.so"):
+            versions = re.findall(r"GLIBC_(\d+)\.(\d+)", run("objdump", "-T", file).stdout)
+            self.assertGreater(len(versions), 10)
+            self.assertLessEqual(max((int(major), int(minor)) for major, minor in versions), (2, 34), file)
+            linked = set(re.findall(r"NEEDED\s+(\S+)", run("objdump", "-p", file).stdout))
+            self.assertLessEqual(linked, {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}, file)
+
+    def test_it_has_the_licences_of_what_it_contains(self):
+        with zipfile.ZipFile(self.wheel) as archive:
+            (name,) = [name for name in archive.namelist() if name.endswith("licenses/THIRD-PARTY")]
+            text = archive.read(name).decode()
+        for library in ("Ceres", "Eigen", "libcsv", "yaml-cpp", "OpenSSL", "SQLite", "simdjson", "zlib", "Zstandard|zstd"):
+            self.assertRegex(text, f"(?i){library}")
+        self.assertNotIn("SuiteSparse\n", text)
+
+    def test_the_program_starts_within_20_ms(self):
+        times = []
+        for _ in range(30):
+            started_s = time.monotonic()
+            run(self.program, "--help")
+            times.append(time.monotonic() - started_s)
+        self.assertLess(min(times), 0.02)
+
+    def test_its_numbers_are_those_of_the_build_with_debians_libraries(self):
+        database = synthetic_database(temporary_folder(self))
+        for arguments in (["report", database, "--report", "all"], ["predict", database, "--workers", "8,64"]):
+            ours, theirs = (run(program, *arguments, "--format", "json", env=self.clean)
+                            for program in (self.program, PROGRAM))
+            self.assertEqual(ours.stderr, theirs.stderr)
+            self.assertEqual(json.loads(ours.stdout), json.loads(theirs.stdout))
+
+    def test_the_package_finds_its_program(self):
+        database = synthetic_database(temporary_folder(self))
+        script = ("import ddpprof, sys; print(ddpprof.program()); db = ddpprof.open(sys.argv[1]); "
+                  "assert type(db.steps) is list and len(db.steps) > 0; assert len(db.predict([8])['predictions']) > 0")
+        done = run(self.venv / "bin/python", "-c", script, database, env=self.clean, cwd="/")
+        self.assertEqual(done.stdout.strip(), str(self.program.resolve()))
+        with zipfile.ZipFile(self.wheel) as archive:
+            self.assertIn("ddpprof/py.typed", archive.namelist())
+
+    def check_record(self, program):
+        folder = temporary_folder(self)
+        run(program, "record", "--out", "job.db", "--steps", "5-20", "--", sys.executable, TRAIN, "--steps", "30",
+            cwd=folder, env=self.clean)
+        (row,) = json.loads(run(program, "report", folder / "job.db", "--format", "json").stdout)["tables"][1]["rows"]
+        self.assertEqual(row["batch_per_worker_samples"], 24)
+
+    def test_record_finds_the_tracers(self):
+        self.check_record(self.program)
+        link = temporary_folder(self) / "ddpprof"
+        link.symlink_to(self.program)
+        self.check_record(link)
+        tracer = run(self.program, "doctor", "--format", "csv", check=False, env=self.clean).stdout
+        self.assertIn(str(self.venv.resolve() / "lib/libddpprof-tracer.so"), tracer)
+
+    def test_an_installation_with_a_prefix_as_for_a_user(self):
+        prefix = temporary_folder(self)
+        run(self.venv / "bin/pip", "install", "--no-index", "--prefix", prefix, "--ignore-installed", self.wheel, env=self.clean)
+        self.check_record(prefix / "bin/ddpprof")
+
+    def run_a_scenario(self):
+        scenario = ROOT / "scenarios/linear-10-1-ddp.yaml"
+        return run(self.program, "run", scenario, "--out", "job.db", "--overwrite", check=False, env=self.clean,
+                   cwd=self.folder)
+
+    def test_a_scenario_needs_the_workers_torch(self):
+        (site,) = self.venv.glob("lib/python3*/site-packages")
+        torch = site / "torch"
+        done = self.run_a_scenario()
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("needs torch 2.11, and this environment has no torch", done.stderr)
+        torch.mkdir()
+        (torch / "version.py").write_text("__version__ = '2.9.1+cu128'\n")
+        done = self.run_a_scenario()
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("needs torch 2.11, and this environment has torch 2.9.1+cu128", done.stderr)
+        (torch / "version.py").unlink()
+        torch.rmdir()
+        torch.symlink_to(pathlib.Path(importlib.util.find_spec("torch").origin).parent)
+        try:
+            done = self.run_a_scenario()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("ddp measured", done.stdout)
+        finally:
+            torch.unlink()
+
+    def test_nothing_is_left_after_it_is_removed(self):
+        venv = temporary_folder(self) / "venv"
+        run(sys.executable, "-m", "venv", venv)
+        before = {path for path in venv.rglob("*") if "__pycache__" not in path.parts}
+        run(venv / "bin/pip", "install", "--no-index", self.wheel, env=self.clean)
+        run(venv / "bin/pip", "uninstall", "-y", "ddpprof", env=self.clean)
+        self.assertEqual({path for path in venv.rglob("*") if "__pycache__" not in path.parts} - before, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
