@@ -280,6 +280,19 @@ void judge(AllReduceFit& fit) {
     warn("fitted to the smaller N, it is off by " + percent(*picked.held_out_error) +
          " at the largest N: expect at least this error beyond it");
   }
+  constexpr double far_factor = 2.0, most_far_share = 0.1;
+  std::size_t far = 0;
+  double lowest = 1.0, highest = 1.0;  // fitted / measured
+  for (std::size_t i = 0; i < solution.fitted.size(); ++i) {
+    const double ratio = solution.fitted[i] / picked.problem.measured[i];
+    lowest = std::min(lowest, ratio);
+    highest = std::max(highest, ratio);
+    far += ratio > far_factor || ratio < 1.0 / far_factor;
+  }
+  if (static_cast<double>(far) > most_far_share * static_cast<double>(solution.fitted.size()))
+    warn("it is off by more than a factor of 2 at " + std::to_string(far) + " of " +
+         std::to_string(solution.fitted.size()) + " points (" + percent(lowest - 1.0) + " to " +
+         percent(highest - 1.0) + ")");
   const auto& parameters = picked.problem.parameters;
   const auto free =
       std::count_if(parameters.begin(), parameters.end(), [](const Parameter& one) { return !one.fixed; });

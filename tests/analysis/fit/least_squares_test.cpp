@@ -213,10 +213,31 @@ TEST(AllReduceFit, AWeakExtrapolationIsAWarning) {
   const AllReduceFit fit = fit_all_reduce(points);
   ASSERT_TRUE(fit.picked().held_out_error.has_value());
   EXPECT_NEAR(*fit.picked().held_out_error, 2.0, 0.1);
-  ASSERT_EQ(fit.warnings.size(), 1u) << fit.status;
+  EXPECT_THAT(fit.warnings,
+              testing::ElementsAre(testing::StartsWith("fitted to the smaller N, it is off by"),
+                                   testing::StartsWith("it is off by more than a factor of 2 at 3 of 9")));
   EXPECT_THAT(fit.status, testing::HasSubstr("WARNING: fitted to the smaller N, it is off by"));
   const std::vector<CollectivePoint> two = {points[0], points[2]};
   EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: the fit has 2 points for "));
+}
+
+// As in traces of a few steps: the median error is acceptable, but two of five points do not follow the model.
+TEST(AllReduceFit, PointsFarFromTheModelAreAWarning) {
+  std::vector<CollectivePoint> points;
+  for (const double off : {3.6, 0.36, 1.1, 0.9, 1.0}) {
+    const std::int64_t bytes = (8 + 6 * static_cast<std::int64_t>(points.size())) << 20;
+    const double one_s = collective::ring(2, static_cast<double>(bytes), {5e-6, 1e-9, 0.0}).total_s();
+    points.push_back(point_of(2, bytes, off * one_s, "nccl"));
+  }
+  const AllReduceFit fit = fit_all_reduce(points);
+  EXPECT_TRUE(fit.usable) << fit.status;
+  EXPECT_THAT(fit.warnings, testing::Contains(testing::StartsWith("it is off by more than a factor of 2 at 2 of 5")));
+  points.resize(0);
+  for (const std::int64_t mib : {1, 4, 16, 64, 256}) {
+    const double one_s = collective::ring(2, static_cast<double>(mib << 20), {5e-6, 1e-9, 0.0}).total_s();
+    points.push_back(point_of(2, mib << 20, 1.1 * one_s, "nccl"));
+  }
+  EXPECT_THAT(fit_all_reduce(points).warnings, testing::IsEmpty());
 }
 
 TEST(AllReduceFit, BandwidthsBoundComesFromTheLargestMessages) {
