@@ -192,6 +192,21 @@ std::string missing_text(const RankFindings& findings, std::int64_t workers) {
              : fmt::format(" Ranks {} of {} recorded no step here and are not compared.", names, workers);
 }
 
+// Returns true if a rank that is last in all of `steps` steps would be significant.
+bool can_find_last(std::int64_t steps, std::size_t ranks) {
+  return bonferroni(stats::binomial_upper_tail(steps, steps, 1.0 / static_cast<double>(ranks)), ranks) < finding_p_most;
+}
+
+// The rank that came last in most collectives.
+struct Arrivals {
+  std::int64_t rank = 0, last = 0, collectives = 0;
+};
+
+Arrivals most_arrivals(const RankFindings& findings) {
+  const auto most = std::ranges::max_element(findings.ranks, {}, &RankEvidence::arrives_last);
+  return {most->rank, most->arrives_last, most->collectives};
+}
+
 std::string summary_of(const RankFindings& findings, const RankTimes& times, std::size_t steps) {
   if (times.strategy == "dp")
     return "DataParallel is one process. Its replicas are lanes of one rank, so ranks cannot be compared.";
@@ -206,6 +221,18 @@ std::string summary_of(const RankFindings& findings, const RankTimes& times, std
   if (!text.empty()) return text;
   const auto most = std::max_element(findings.ranks.begin(), findings.ranks.end(),
                                      [](const auto& a, const auto& b) { return a.last_in_steps < b.last_in_steps; });
+  // Chance alone makes one rank last in every step of so few steps.
+  if (most->steps > 0 && most->last_p >= finding_p_most &&
+      !can_find_last(static_cast<std::int64_t>(steps), times.hosts.size())) {
+    text = fmt::format("{} cannot show a straggler: even a rank that is last in every step may be so by chance. ",
+                       steps == 1 ? std::string("One step") : fmt::format("{} steps", steps));
+    const Arrivals of = most_arrivals(findings);
+    if (of.collectives > 0)
+      return text +
+             fmt::format("Rank {} came last most often: in {} of {} collectives.", of.rank, of.last, of.collectives);
+    return text + fmt::format("Rank {} came last most often: in {} of {} steps.", most->rank, most->last_in_steps,
+                              most->steps);
+  }
   text = "No straggler: ";
   if (most->steps == 0) return text + "no collective was matched over the ranks, or no rank waited in a collective.";
   text += fmt::format("the rank that is last most often, {}, is last in {} of {} steps", most->rank,

@@ -137,6 +137,8 @@ RankTimes read_ranks(SQLite::Database& db, std::int64_t measurement) {
   times.measurement = measurement;
   read_head(db, times);
   read_steps(db, times);
+  times.waits_known =
+      times.communication_known && (times.workers <= 1 || times.strategy == "dp" || times.hosts.size() != 1);
   if (times.workers > 1) read_arrivals(db, times);
   Conditions conditions = read_conditions(db);
   times.conditions = std::move(conditions[measurement]);

@@ -54,6 +54,8 @@ struct RankTimes {
   std::map<std::int64_t, std::string> hosts;  // rank -> host; every rank that recorded a step
   std::vector<RankStep> steps;                // by step, then rank
   std::vector<Arrival> arrivals;              // by communicator and sequence
+  // False if only one of several ranks was recorded: its waits for the others are part of exposed communication.
+  bool waits_known = true;
   std::vector<store::HostConditionRow> conditions;
 };
 

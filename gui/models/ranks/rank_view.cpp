@@ -69,6 +69,7 @@ void span_colours(RankStrip& strip) {
 
 RankBars rank_bars(const metrics::RankTimes& times) {
   RankBars bars;
+  bars.waits_known = times.waits_known;
   for (const auto& [rank, steps] : metrics::measured_by_rank(times)) {
     bars.ranks.push_back(rank);
     std::vector<double> whole;
@@ -144,6 +145,8 @@ metrics::RankTimes steps_of(const metrics::RankTimes& times, std::int64_t rank) 
   one.repeat = times.repeat;
   one.repeats = times.repeats;
   one.strategy = times.strategy;
+  one.communication_known = times.communication_known;
+  one.waits_known = times.waits_known;
   if (const auto host = times.hosts.find(rank); host != times.hosts.end()) one.hosts.insert(*host);
   for (const metrics::RankStep& step : times.steps)
     if (step.rank == rank) one.steps.push_back(step);

@@ -19,6 +19,7 @@ struct RankBars {
   std::vector<std::int64_t> ranks;
   std::array<std::vector<double>, metrics::rank_part_count> parts_s;  // by RankPart, then as `ranks`
   std::vector<double> step_s;                                         // median
+  bool waits_known = true;                                            // as in metrics::RankTimes
 };
 RankBars rank_bars(const metrics::RankTimes&);
 

@@ -52,16 +52,20 @@ void BarsPlot::show_bars(const RankBars& view) {
     }
     bars_[part]->setData(places, values, true);
   }
-  // Jobs on CPUs do not wait for launches. The legend is filled anew, because a new entry comes last.
-  const auto host = static_cast<std::size_t>(metrics::RankPart::host);
-  const bool waits = std::ranges::any_of(view.parts_s[host], [](double value) { return value > 0.0; });
-  if (waits != legend->hasItemWithPlottable(bars_[host])) {
-    for (QCPBars* bars : bars_) bars->removeFromLegend();
-    medians_->removeFromLegend();
-    for (std::size_t part = 0; part < bars_.size(); ++part)
-      if (part != host || waits) bars_[part]->addToLegend();
-    medians_->addToLegend();
-  }
+  // Jobs on CPUs do not wait for launches, and one rank alone does not show its waits for others. The legend is filled
+  // anew, because a new entry comes last.
+  const auto exposed = static_cast<std::size_t>(metrics::RankPart::exposed);
+  const auto listed = [&](std::size_t part) {
+    if (part == static_cast<std::size_t>(metrics::RankPart::waiting)) return view.waits_known;
+    return part != static_cast<std::size_t>(metrics::RankPart::host) ||
+           std::ranges::any_of(view.parts_s[part], [](double value) { return value > 0.0; });
+  };
+  bars_[exposed]->setName(view.waits_known ? tr("exposed without waiting") : tr("exposed with waiting"));
+  for (QCPBars* bars : bars_) bars->removeFromLegend();
+  medians_->removeFromLegend();
+  for (std::size_t part = 0; part < bars_.size(); ++part)
+    if (listed(part)) bars_[part]->addToLegend();
+  medians_->addToLegend();
   QVector<double> whole;
   for (std::size_t i = 0; i < view.step_s.size(); ++i) {
     whole.push_back(view.step_s[i] / scale.factor);

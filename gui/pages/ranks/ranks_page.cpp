@@ -9,6 +9,7 @@
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <set>
 
 #include "analysis/report/tables/ranks/rank_tables.hpp"
@@ -52,6 +53,7 @@ QWidget* RanksPage::make_content() {
   auto* content = new QWidget(this);
   measurements_ = new QComboBox(content);
   measurements_->setAccessibleName(tr("Measurement"));
+  measurements_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   auto* measurement_label = new QLabel(tr("&Measurement"), content);
   measurement_label->setBuddy(measurements_);
   range_text_ = new QLabel(content);
@@ -93,6 +95,7 @@ QWidget* RanksPage::make_content() {
   strip_layout->addWidget(cell_);
 
   auto* plots = new QSplitter(Qt::Horizontal, content);
+  plots->setObjectName("ranks plots");
   plots->addWidget(bars_);
   plots->addWidget(strip_side);
   plots->setStretchFactor(0, 2);
@@ -100,12 +103,13 @@ QWidget* RanksPage::make_content() {
   plots->setSizes({500, 760});  // without this the plots get no width: their size hint is empty
 
   tables_ = new TableTabs(content);
-  ranks_table_ = tables_->add(tr("Medians by rank"));
+  ranks_table_ = tables_->add(tr("By rank"));
   stragglers_table_ = tables_->add(tr("Stragglers"));
   slow_table_ = tables_->add(tr("Slow steps"));
   steps_table_ = tables_->add(tr("Steps"));
 
   auto* halves = over_tables(plots, tables_, content);
+  halves->setObjectName("ranks tables");
   auto* layout = new QVBoxLayout(content);
   layout->addLayout(first);
   layout->addWidget(summary_);
@@ -225,9 +229,14 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const
 void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   shown_ = shown;
   if (shown->all->steps.empty()) {
+    const auto info = std::ranges::find(file_->measurements, *measurement_, &MeasurementInfo::id);
     stack_->show_message(
-        tr("%1 has no step: every rank ended before its first step did, or nothing was traced. See Diagnostics, "
-           "then measure again.")
+        (info->kind == "import"
+             ? tr("%1 has no step: the trace marks none. Call prof.step() of PyTorch's profiler after each step, or "
+                  "add "
+                  "an NVTX range for Nsight Systems, and record again. The page Timeline shows the events.")
+             : tr("%1 has no step: every rank ended before its first step did, or nothing was traced. See Diagnostics, "
+                  "then measure again."))
             .arg(measurements_->currentText()));
     return;
   }

@@ -74,9 +74,41 @@ TEST_F(Ranks, HasTheNumbersOfTheSkewReport) {
   }
   EXPECT_EQ(compared, 2U);
   EXPECT_DOUBLE_EQ(real(mine, 0, "compute_median_s"), 0.09);
-  EXPECT_DOUBLE_EQ(real(mine, 0, "exposed_median_s"), 0.03);
-  EXPECT_DOUBLE_EQ(real(mine, 0, "overlapped_median_s"), 0.02);
-  EXPECT_DOUBLE_EQ(real(mine, 0, "input_median_s"), 0.001);
+  // In every step 30 ms, 20 ms and 1 ms; the parts are the mean share of the steps × the median step.
+  double inverse = 0.0;
+  for (const metrics::RankStep& step : times.steps)
+    if (step.rank == 0 && step.kind == "measured") inverse += 0.25 / step.step_s;
+  const double median = real(mine, 0, "step_median_s");
+  EXPECT_NEAR(real(mine, 0, "exposed_s"), 0.03 * inverse * median, 1e-12);
+  EXPECT_NEAR(real(mine, 0, "overlapped_s"), 0.02 * inverse * median, 1e-12);
+  EXPECT_NEAR(real(mine, 0, "input_s"), 0.001 * inverse * median, 1e-12);
+}
+
+// One of two ranks was imported: its waits for the other are part of the exposed time, which equals that of the
+// predictions' table (mean share × median step).
+TEST_F(Ranks, WaitsOfARankWhoseOthersAreMissingAreNotKnown) {
+  const std::int64_t id = run_.measurement(test::train("ddp", 2));
+  const std::int64_t shard = run_.shard(id, 0);
+  const std::int64_t exposed_ms[] = {10, 10, 20};
+  for (std::int64_t step = 0; step < 3; ++step)
+    run_.step(shard, step, step * 200 * ms, 200 * ms, 60 * ms, exposed_ms[step] * ms, 0, 0);
+  const metrics::RankTimes times = metrics::read_ranks(run_.database, id);
+  EXPECT_FALSE(times.waits_known);
+  const Table table = ranks_table(times);
+  EXPECT_EQ(cell_of(table, table.rows[0], "skew_median_s"), Cell());
+  EXPECT_NEAR(real(table, 0, "exposed_s"), 0.2 * (0.05 + 0.05 + 0.10) / 3.0, 1e-12);
+  const Table steps = rank_steps_table(times);
+  EXPECT_EQ(cell_of(steps, steps.rows[0], "skew_s"), Cell());
+}
+
+TEST_F(Ranks, OneStepCannotShowAStraggler) {
+  const std::int64_t one = run(4, 1, 3, 1);
+  const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, one));
+  EXPECT_TRUE(findings.summary.starts_with("One step cannot show a straggler")) << findings.summary;
+  EXPECT_NE(findings.summary.find("Rank 3 came last most often: in 1 of 1 collectives."), std::string::npos)
+      << findings.summary;
+  const std::int64_t more = run(4, 40, -1, 0);
+  EXPECT_TRUE(find_stragglers(metrics::read_ranks(run_.database, more)).summary.starts_with("No straggler: "));
 }
 
 TEST_F(Ranks, PartsAddUpToTheStep) {

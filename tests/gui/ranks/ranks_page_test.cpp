@@ -59,7 +59,7 @@ TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
   EXPECT_EQ(strip().strip().steps.size(), 12U);
   EXPECT_FALSE(selection_.measurement()) << "showing the page selects no measurement";
   const auto* tables = page_.findChild<QTabWidget*>();
-  EXPECT_EQ(tables->tabText(0), "Medians by rank");
+  EXPECT_EQ(tables->tabText(0), "By rank");
   EXPECT_EQ(tables->tabText(1), "Stragglers (1)");
   EXPECT_EQ(tables->tabText(2), "Slow steps (0)");
 }
@@ -226,6 +226,29 @@ TEST_F(RanksPageTest, AClickMovesTheCursorAndADoubleClickChoosesTheStep) {
   wait();
 }
 
+// One imported rank of two: its waits are part of exposed communication, and the legend does not state otherwise.
+TEST_F(RanksPageTest, OneRankOfSeveralShowsNoWaits) {
+  metrics::RankTimes times;
+  times.workers = 2;
+  times.strategy = "ddp";
+  times.hosts[0] = "a";
+  times.steps.push_back({.rank = 0, .step = 1, .kind = "measured", .step_s = 0.2, .compute_s = 0.1, .exposed_s = 0.05});
+  times.waits_known = false;
+  BarsPlot plot;
+  const auto listed = [&] {
+    plot.show_bars(rank_bars(times));
+    QStringList names;
+    for (int i = 0; i < plot.plottableCount(); ++i)
+      if (plot.legend->hasItemWithPlottable(plot.plottable(i))) names << plot.plottable(i)->name();
+    return names;
+  };
+  EXPECT_TRUE(listed().contains("exposed with waiting")) << listed().join(", ").toStdString();
+  EXPECT_FALSE(listed().contains("waiting for ranks")) << listed().join(", ").toStdString();
+  times.waits_known = true;
+  EXPECT_TRUE(listed().contains("exposed without waiting")) << listed().join(", ").toStdString();
+  EXPECT_TRUE(listed().contains("waiting for ranks")) << listed().join(", ").toStdString();
+}
+
 TEST_F(RanksPageTest, TheLegendIsNotCutOffAtAnyWidth) {
   open();
   auto* bars = page_.findChild<BarsPlot*>();
@@ -253,6 +276,24 @@ TEST_F(RanksPageTest, FollowsThePalette) {
   page_.setPalette(dark_palette());
   EXPECT_EQ(bars->plottable(0)->brush().color(), colour(Colour::compute, dark_palette()));
   EXPECT_NE(colour(Colour::compute, light_palette()), colour(Colour::compute, dark_palette()));
+}
+
+// A trace without marked steps: its ranks did not end early.
+TEST_F(RanksPageTest, ATraceWithoutStepsIsToldFromRanksThatEnded) {
+  const QTemporaryDir folder;
+  const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "trace.db";
+  {
+    ddpprof::test::SyntheticRun run(path);
+    store::MeasurementRow row = ddpprof::test::train("ddp", 2);
+    row.kind = "import";
+    run.shard(run.measurement(row), 0);
+    run.database.finish_load();
+  }
+  page_.show();
+  page_.show_file(open_file(path));
+  wait();
+  EXPECT_TRUE(message().contains("the trace marks none")) << message().toStdString();
+  EXPECT_TRUE(message().contains("prof.step()")) << message().toStdString();
 }
 
 TEST_F(RanksPageTest, ReadsWhenItIsShown) {

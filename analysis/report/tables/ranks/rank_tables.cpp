@@ -39,16 +39,18 @@ Table ranks_table(const metrics::RankTimes& times) {
   Table table;
   table.name = "ranks";
   table.title = "Ranks";
-  table.note = (times.repeats > 1 ? fmt::format("Medians over the measured steps of this repeat, one of {} (report "
-                                                "skew pools them), that every rank recorded. ",
-                                                times.repeats)
-                                  : std::string("Medians over the measured steps that every rank recorded. ")) +
-               "Without such a step, medians are over each rank's own steps, and ranks are not compared. Medians of "
-               "parts need not add up. " +
-               rank_part_rule +
-               "Against the mean = compute of the rank / mean over the ranks − 1. Slowest: share of the steps in which "
-               "the compute of this rank took longest (ties go to the lower rank). Last: share of the collectives in "
-               "which this rank arrived last.";
+  table.note =
+      (times.repeats > 1 ? fmt::format("Medians over the measured steps of this repeat, one of {} (report "
+                                       "skew pools them), that every rank recorded. ",
+                                       times.repeats)
+                         : std::string("Medians over the measured steps that every rank recorded. ")) +
+      "Without such a step, medians are over each rank's own steps, and ranks are not compared. Communication, "
+      "overlapped, exposed, host, input and other: mean share of the steps × median step, as in ddpprof "
+      "predict. Waits are not known if only one of several ranks was recorded. " +
+      rank_part_rule +
+      "Against the mean = compute of the rank / mean over the ranks − 1. Slowest: share of the steps in which "
+      "the compute of this rank took longest (ties go to the lower rank). Last: share of the collectives in "
+      "which this rank arrived last.";
   table.empty = "No measured step in this range. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
   table.columns = {count("rank", "rank"),
                    text("host", "host", true),
@@ -56,13 +58,13 @@ Table ranks_table(const metrics::RankTimes& times) {
                    seconds("step_median_s", "step"),
                    seconds("compute_median_s", "compute", "step_median_s"),
                    share("compute_against_mean", "against the mean"),
-                   seconds("communication_median_s", "communication", "step_median_s"),
-                   seconds("overlapped_median_s", "overlapped", "step_median_s"),
-                   seconds("exposed_median_s", "exposed", "step_median_s"),
+                   seconds("communication_s", "communication", "step_median_s"),
+                   seconds("overlapped_s", "overlapped", "step_median_s"),
+                   seconds("exposed_s", "exposed", "step_median_s"),
                    seconds("skew_median_s", "waits", "step_median_s"),
-                   seconds("host_median_s", "host", "step_median_s"),
-                   seconds("input_median_s", "input", "step_median_s"),
-                   seconds("other_median_s", "other", "step_median_s"),
+                   seconds("host_s", "host", "step_median_s"),
+                   seconds("input_s", "input", "step_median_s"),
+                   seconds("other_s", "other", "step_median_s"),
                    share("slowest_share", "slowest"),
                    share("last_share", "last")};
   hide_without_host(table);
@@ -80,19 +82,30 @@ Table ranks_table(const metrics::RankTimes& times) {
   }
   const double mean = computes.empty() ? 0.0 : stats::mean(computes);
   const auto if_known = [&](double value) { return times.communication_known ? Cell(value) : Cell(); };
+  const auto if_waits_known = [&](double value) { return times.waits_known ? Cell(value) : Cell(); };
   for (const auto& [rank, steps] : by_rank) {
     const auto median = [&, &of = steps](double metrics::RankStep::*field) {
       return median_over(of, [&](const metrics::RankStep& step) { return step.*field; });
+    };
+    // Medians of the parts would not add up to the step.
+    const double step_s = median(&metrics::RankStep::step_s);
+    const auto part = [&, &of = steps](auto&& value) {
+      double share = 0.0;
+      for (const metrics::RankStep* step : of) share += value(*step) / step->step_s / static_cast<double>(of.size());
+      return share * step_s;
+    };
+    const auto part_of = [&](double metrics::RankStep::*field) {
+      return part([&](const metrics::RankStep& step) { return step.*field; });
     };
     const auto last = std::count_if(times.arrivals.begin(), times.arrivals.end(),
                                     [own = rank](const metrics::Arrival& arrival) { return arrival.last == own; });
     const double compute = median(&metrics::RankStep::compute_s);
     table.rows.push_back(
-        {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), median(&metrics::RankStep::step_s),
-         compute, mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
-         if_known(median(&metrics::RankStep::communication_s)), if_known(median(&metrics::RankStep::overlapped_s)),
-         if_known(median(&metrics::RankStep::exposed_s)), if_known(median(&metrics::RankStep::skew_s)),
-         median(&metrics::RankStep::host_s), median(&metrics::RankStep::input_s), median_over(steps, other_s),
+        {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), step_s, compute,
+         mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
+         if_known(part_of(&metrics::RankStep::communication_s)), if_known(part_of(&metrics::RankStep::overlapped_s)),
+         if_known(part_of(&metrics::RankStep::exposed_s)), if_waits_known(median(&metrics::RankStep::skew_s)),
+         part_of(&metrics::RankStep::host_s), part_of(&metrics::RankStep::input_s), part(other_s),
          ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
          times.arrivals.empty() ? Cell()
                                 : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
@@ -123,8 +136,8 @@ Table rank_steps_table(const metrics::RankTimes& times) {
   const auto if_known = [&](double value) { return times.communication_known ? Cell(value) : Cell(); };
   for (const metrics::RankStep& step : times.steps) {
     table.rows.push_back({step.step, step.rank, step.kind, step.step_s, step.compute_s, if_known(step.communication_s),
-                          if_known(step.overlapped_s), if_known(step.exposed_s), if_known(step.skew_s), step.host_s,
-                          step.input_s, other_s(step)});
+                          if_known(step.overlapped_s), if_known(step.exposed_s),
+                          times.waits_known ? Cell(step.skew_s) : Cell(), step.host_s, step.input_s, other_s(step)});
   }
   return table;
 }
