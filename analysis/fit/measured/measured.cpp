@@ -248,8 +248,8 @@ Measured load(store::Database& database) {
                                   " was imported by a version that did not store how long the device waited for the "
                                   "host's launches: this time counts as compute; import the traces again");
     std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
-    if (const UnseenWaits waits = find_unseen_waits(info, steps, collectives); !waits.warning.empty())
-      measured.warnings.push_back(waits.warning);
+    const UnseenWaits waits = find_unseen_waits(info, steps, collectives);
+    if (!waits.warning.empty()) measured.warnings.push_back(waits.warning);
     if (info.strategy == "ddp" && ddp_backend.empty()) ddp_backend = machine.backend;
     if (info.strategy == "ddp" && machine.backend != ddp_backend) {
       measured.warnings.push_back(name_of(info) + " ran on " + machine.backend + ", an earlier measurement on " +
@@ -272,6 +272,7 @@ Measured load(store::Database& database) {
           " differs from an earlier measurement at the same N in parameters, threads, cores or hosts: not used");
       continue;
     }
+    pool.profile.waits_estimated |= !waits.warning.empty();
     const ProfilerCost profiler(steps);
     if (profiler.waits_longer())
       measured.warnings.push_back(name_of(info) +

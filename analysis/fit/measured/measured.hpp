@@ -89,6 +89,7 @@ struct StepProfile {
   std::optional<double> bucket_cap_mb;
   bool find_unused_parameters = false;
   bool compressed = false;
+  bool waits_estimated = false;  // imports without all ranks: waited_s and shares.skew are estimates (unseen_waits.hpp)
 
   double compute_s() const { return forward_s + backward_s + optimizer_s; }
   bool waits_for_host() const { return idle_share > 0.0 || idle_gap_s > 0.0; }

@@ -109,10 +109,12 @@ Side Strategies::side(const std::string& strategy, std::int64_t workers, Source 
   Side out;
   out.strategy = strategy;
   out.in_file = file_->has(strategy);
+  if (out.in_file) out.largest_measured = file_->workers(strategy).back();
   out.measured = source == Source::measured && is_measured(strategy, workers);
   if (const metrics::Configuration* here = out.measured ? configuration(strategy, workers) : largest(strategy)) {
     out.backend = here->backend;
     out.hosts = here->nodes;
+    out.imported = here->kind == "import";
   }
   out.memory = memory(strategy, workers);
   out.traffic = traffic(strategy, workers);
@@ -150,7 +152,11 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
   try {
     std::optional<TimeParts> parts;
     if (side.measured)
-      if (const std::optional<fit::Terms> recorded = predictor.recorded(workers)) parts = recorded_parts(*recorded);
+      if (const std::optional<fit::Terms> recorded = predictor.recorded(workers)) {
+        parts = recorded_parts(*recorded);
+        const auto profile = predictor.job().profiles().find(workers);
+        side.waits_estimated = profile != predictor.job().profiles().end() && profile->second.waits_estimated;
+      }
     if (!parts) {
       const fit::SimulatedStep simulated = fit::simulated_step(predictor, workers);
       step::StepLanes lanes = fit::simulated_lanes(simulated);

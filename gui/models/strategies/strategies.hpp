@@ -39,6 +39,8 @@ struct Traffic {
 struct Side {
   std::string strategy;
   bool in_file = false;                     // at least one step of it was measured, at any N
+  bool imported = false;                    // by ddpprof import: the program that ran it is not known
+  bool waits_estimated = false;             // parts.skew_s, because not all ranks were imported
   bool measured = false;                    // true if `row` is measured
   std::string why_not;                      // why `row` is empty, and what to do
   std::optional<store::PredictionRow> row;  // as `ddpprof predict` prints it
@@ -49,7 +51,8 @@ struct Side {
   DeviceMemory memory;
   Traffic traffic;
   std::string backend;
-  std::int64_t hosts = 1;  // number of hosts of the measurement
+  std::int64_t hosts = 1;             // number of hosts of the measurement
+  std::int64_t largest_measured = 0;  // N
   std::optional<std::int64_t>
       half_efficient_up_to;  // the largest power of two, from 2 on, with a weak efficiency of at least one half
 };

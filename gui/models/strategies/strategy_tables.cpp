@@ -17,6 +17,7 @@ constexpr const char* ddp_docs = "PyTorch: Distributed DataParallel";
 constexpr const char* ddp_notes = "PyTorch notes: DDP";
 constexpr const char* cuda_notes = "PyTorch notes: CUDA";
 constexpr const char* tutorial = "PyTorch tutorial: DDP";
+constexpr std::int64_t far_beyond = 4;  // times the largest measured N; the same limit as in the notes of predictions
 constexpr const char* addresses =
     "Sources, on docs.pytorch.org: docs/stable/generated/torch.nn.DataParallel.html, "
     "docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html, docs/stable/notes/ddp.html, "
@@ -64,6 +65,7 @@ std::string synchronisation(const Comparison& all, const Side& side) {
   const double waiting_s = parts.exposed_s + parts.skew_s;
   std::string text = "exposed: " + of_step(row, waiting_s);
   if (parts.skew_s > 0.0) text += ", including waiting for slower ranks: " + format_quantity(parts.skew_s, "s");
+  if (parts.skew_s > 0.0 && side.waits_estimated) text += " (estimated: not all ranks were imported)";
   if (parts.hidden_s > 0.0)
     text += "; hidden: " + units::percent(parts.hidden_s / (parts.hidden_s + waiting_s), 3) + " of all communication";
   return text;
@@ -103,12 +105,27 @@ bool apart(const store::PredictionRow& faster, const store::PredictionRow& slowe
   return faster.step_high_s < slower.step_low_s;
 }
 
+// N up to which a prediction of both strategies is not far beyond the measurements.
+std::int64_t near_measured(const Comparison& all) {
+  return far_beyond * std::min(all.dp.largest_measured, all.ddp.largest_measured);
+}
+
 std::string ahead(const Comparison& all) {
   if (!all.both_predicted) return "";
-  const std::string last = std::to_string(most_workers);
-  if (!all.ddp_ahead_from) return " DataParallel is faster up to N = " + last + " (predicted).";
+  const std::int64_t near = near_measured(all);
+  const std::string measured =
+      " (predicted from N ≤ " + std::to_string(std::min(all.dp.largest_measured, all.ddp.largest_measured)) + ")";
+  if (!all.ddp_ahead_from || *all.ddp_ahead_from > near)
+    return near <= all.workers ? ""
+                               : " DataParallel stays faster at least up to N = " + std::to_string(near) + measured +
+                                     "; larger N are too far from the measured ones to tell.";
   if (*all.ddp_ahead_from <= all.workers) return "";
-  return " DDP is faster from N = " + std::to_string(*all.ddp_ahead_from) + " on (predicted).";
+  return " DDP is faster from N = " + std::to_string(*all.ddp_ahead_from) + " on" + measured + ".";
+}
+
+std::string gil_of(const Side& side, const char* in_cpp) {
+  if (!side.in_file) return "";
+  return side.imported ? "not recorded in the trace" : in_cpp;
 }
 
 }  // namespace
@@ -130,7 +147,8 @@ std::string recommendation(const Comparison& all) {
   const double ratio =
       ddp.throughput > 0.0 && dp.throughput > 0.0 ? ddp.throughput / dp.throughput : dp.step_s / ddp.step_s;
   const auto times = [](double value) { return units::format_significant(value, 3) + " times "; };
-  const std::string no_lock = " Python's DataParallel is slower than this one, because of its GIL.";
+  const std::string no_lock =
+      all.dp.imported ? "" : " Python's DataParallel is slower than this one, because of its GIL.";
   if (all.workers == 1)
     return "One worker exchanges nothing: the throughput of DDP is " + times(ratio) + "that of the model alone" + how +
            ".";
@@ -147,9 +165,10 @@ report::Table comparison_table(const Comparison& all) {
   table.name = "strategies";
   table.title = "DataParallel and DDP at N = " + std::to_string(all.workers);
   table.note =
-      "General properties with their source, and the results of this file. Both strategies are measured in C++, "
-      "without Python's GIL. " +
-      std::string(addresses);
+      "General properties with their source, and the results of this file. " +
+      std::string(all.dp.imported || all.ddp.imported ? ""
+                                                      : "Both strategies are measured in C++, without Python's GIL. ") +
+      addresses;
   table.columns = {report::text("aspect", "aspect"),       report::prose("dp", "DataParallel"),
                    report::prose("dp_here", "this file"),  report::prose("ddp", "DDP"),
                    report::prose("ddp_here", "this file"), report::prose("source", "source")};
@@ -162,8 +181,8 @@ report::Table comparison_table(const Comparison& all) {
   add("process model", "one process with one thread per replica", processes(all, all.dp), "one process per rank",
       processes(all, all.ddp), cuda_notes);
   add("Python's GIL", "all replica threads share one interpreter lock",
-      all.dp.in_file ? "not used (C++); Python's DataParallel is slower" : "", "each process has its own interpreter",
-      all.ddp.in_file ? "not used (C++)" : "", cuda_notes);
+      gil_of(all.dp, "not used (C++); Python's DataParallel is slower"), "each process has its own interpreter",
+      gil_of(all.ddp, "not used (C++)"), cuda_notes);
   add("GPU (or core) utilisation", "all devices wait while device 0 copies, gathers and runs the optimizer",
       at_work(all.dp), "all devices compute at the same time; they wait for all-reduces that backward does not hide",
       at_work(all.ddp), ddp_notes);

@@ -46,6 +46,7 @@ StrategiesPage::StrategiesPage(Selection& selection, QWidget* parent)
   recommendation_->setFont(bold);
   layout->addWidget(recommendation_);
   auto* splitter = new QSplitter(Qt::Vertical, content);
+  splitter->setObjectName("strategies");
   splitter->addWidget(make_lanes());
   splitter->addWidget(make_details());
   splitter->setStretchFactor(0, 1);
@@ -80,8 +81,10 @@ void StrategiesPage::show_file(std::shared_ptr<const OpenedFile> file) {
         tr("No file is open. Open a trace database (Ctrl+O) to compare DataParallel with DDP."));
   if (!file_->has("dp") && !file_->has("ddp"))
     return stack_->show_message(
-        tr("This file has no measured training step. Measure one with ddpprof run SCENARIO.yaml; set strategies: [ddp, "
-           "dp] to measure both."));
+        (file_->measurements.empty() ? tr("This file has no training.")
+                                     : tr("This file has no step of DataParallel or DDP: its job is %1.")
+                                           .arg(QString::fromStdString(file_->measurements.front().title()))) +
+        tr(" To compare the two, measure them with ddpprof run SCENARIO.yaml; set strategies: [ddp, dp]."));
   stack_->show_message(tr("Preparing…"));
   loading_.start([file = file_](const Cancelled&) { return std::make_shared<const Strategies>(file); },
                  [this](const std::shared_ptr<const Strategies>& strategies) {

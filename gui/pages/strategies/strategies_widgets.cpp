@@ -36,6 +36,7 @@ QWidget* StrategiesPage::make_controls() {
   workers_->setToolTip(tr("Ranks of DDP or replicas of DataParallel, from 1 to %1").arg(most_workers));
   measured_workers_ = new QComboBox(row);
   measured_workers_->setAccessibleName(tr("N that were measured"));
+  measured_workers_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   measured_ = new QRadioButton(tr("&Measured"), row);
   simulated_ = new QRadioButton(tr("Simulat&ed"), row);
   simulated_->setToolTip(tr("Draw the simulated step that predictions use, even at a measured N"));

@@ -185,7 +185,7 @@ TEST_F(StrategiesPageTest, WithoutDataShowsWhatToDo) {
   EXPECT_THAT(text(), testing::HasSubstr("Open a trace database"));
   const test::MeasuredFile empty("page-empty", {}, {});
   page_.show_file(open_file(empty.path()));
-  EXPECT_THAT(text(), testing::HasSubstr("no measured training step"));
+  EXPECT_THAT(text(), testing::HasSubstr("has no training"));
   const test::MeasuredFile alone("page-alone", {1, 2}, {});
   open(alone.path());
   EXPECT_THAT(lanes("dp_lanes").message().toStdString(), testing::HasSubstr("strategies=[dp]"));

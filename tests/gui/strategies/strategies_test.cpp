@@ -185,6 +185,7 @@ Comparison by_hand() {
   all.ddp.strategy = "ddp";
   for (Side* side : {&all.dp, &all.ddp}) {
     side->in_file = side->measured = true;
+    side->largest_measured = 16;
     side->row.emplace();
     side->row->world_size = 4;
   }
@@ -248,6 +249,20 @@ TEST(ComparisonTable, HasThisRunsFigures) {
   for (const report::Row& row : table.rows) EXPECT_FALSE(std::get<std::string>(row[source]).empty());
 }
 
+// A trace of a Python job is not a measurement in C++, and of one rank of several the waits are estimates.
+TEST(ComparisonTable, DoesNotStateWhatATraceDoesNotShow) {
+  Comparison all = by_hand();
+  all.dp = {};
+  all.dp.strategy = "dp";
+  all.dp.why_not = "no step of dp was measured in this file";
+  all.ddp.imported = all.ddp.waits_estimated = true;
+  const report::Table table = comparison_table(all);
+  EXPECT_EQ(cell(table, "Python's GIL", ddp_here), "not recorded in the trace");
+  EXPECT_EQ(table.note.find("C++"), std::string::npos) << table.note;
+  EXPECT_NE(cell(table, "synchronisation", ddp_here).find("2 ms (estimated: not all ranks were imported)"),
+            std::string::npos);
+}
+
 TEST(ComparisonTable, PassesTheModelTesterWithTheSameTexts) {
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
@@ -273,14 +288,16 @@ TEST(Recommendation, FollowsFromTheFigures) {
   all.ddp_ahead_from = 32;
   EXPECT_EQ(recommendation(all),
             "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). DDP is faster from N = 32 on "
-            "(predicted)." +
+            "(predicted from N ≤ 16)." +
                 no_lock);
+  // No claim for thousands of workers from 16.
+  const std::string stays =
+      "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). DataParallel stays faster at least up to "
+      "N = 64 (predicted from N ≤ 16); larger N are too far from the measured ones to tell.";
+  all.ddp_ahead_from = 512;
+  EXPECT_EQ(recommendation(all), stays + no_lock);
   all.ddp_ahead_from.reset();
-  EXPECT_EQ(
-      recommendation(all),
-      "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). DataParallel is faster up to N = 4096 "
-      "(predicted)." +
-          no_lock);
+  EXPECT_EQ(recommendation(all), stays + no_lock);
   all.both_predicted = false;
   EXPECT_EQ(recommendation(all), "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured)." + no_lock);
 
