@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "analysis/import/files/input_files.hpp"
 #include "analysis/import/ranks/error.hpp"
 #include "runner/measure/error.hpp"
 
@@ -33,6 +34,8 @@ Failure::Failure(ExitCode code, const std::string& wrong, std::string expected, 
 ExitCode exit_code_of(const UserError& error) {
   if (const auto* failure = dynamic_cast<const Failure*>(&error)) return failure->code();
   if (const auto* sweep = dynamic_cast<const measure::SweepFailed*>(&error)) return code_of(sweep->cause());
+  if (const auto* input = dynamic_cast<const import::UnusableInput*>(&error))
+    return input->cause() == import::UnusableInput::Cause::choice ? ExitCode::usage : ExitCode::data;
   if (is_one_of<measure::InvalidRequest, ranks::UnusableFolder>(error)) return ExitCode::usage;
   if (is_one_of<measure::MachineTooSmall, measure::MissingProgram>(error)) return ExitCode::machine;
   if (is_one_of<ranks::InvalidRecords>(error)) return ExitCode::data;

@@ -30,7 +30,7 @@ struct TraceImport {
 // support a prediction, the reason is printed and the measurements stay. `subcommand` is the name in messages.
 // Without `asked` the imported N and multiples of the largest are predicted.
 void fit_imported(const std::string& subcommand, store::Database&, Context&,
-                  std::optional<fit::PredictOptions> asked = {});
+                  const std::optional<fit::PredictOptions>& asked = {});
 
 // Imports, fits and prints the report. Throws UserError and store::DatabaseError.
 ExitCode import_trace_files(const TraceImport& request, Context& context);

@@ -63,6 +63,8 @@ ALLOWED = {
                              "analysis/import/nsight", "analysis/import/recorded", "analysis/import/sort", "analysis/import/trace",
                              "analysis/ingest", "analysis/fit", "tracer/store", "tracer/format", "simulator"],
     "analysis/import/tables": ["analysis/fit", "tracer/store", "tracer/format", "simulator"],
+    "analysis/import/files": ["analysis/import/load", "analysis/import/tables", "analysis/fit", "analysis/predict",
+                              "runner/errors", "tracer/store", "tracer/format", "simulator"],
     "analysis/timeline": ["tracer/store", "tracer/format", "simulator", "analysis/ingest"],
     # Reads what the launcher's ranks write, so it includes the launcher's description of their files.
     "analysis/import/ranks": ["analysis/ingest", "analysis/export", "tracer/store", "tracer/format", "simulator",
@@ -80,12 +82,13 @@ ALLOWED = {
     "runner/doctor": ["simulator", "runner/errors", "runner/host", "runner/measure", *REPORT, "tracer/format"],
     "runner/worker": ["tracer/format", "simulator", "runner/host", "runner/scenario", "runner/launcher"],
     "cli": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/predict", *REPORT,
-            "analysis/export", "analysis/import/bytes", "analysis/import/load", "analysis/import/tables",
+            "analysis/export", "analysis/import/bytes", "analysis/import/files", "analysis/import/load", "analysis/import/tables",
             "analysis/import/ranks", "analysis/import/trace",
             "analysis/timeline", "runner/errors", "runner/job", "runner/measure", "runner/python_tracer", "runner/doctor", "runner/host", "runner/scenario", "runner/launcher",
             "runner/scenario_queries"],
     "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/predict", *REPORT,
-            "analysis/export", "analysis/timeline", "runner/scenario", "runner/scenario_queries"],
+            "analysis/export", "analysis/import/files", "analysis/import/load", "analysis/timeline", "runner/errors", "runner/scenario",
+            "runner/scenario_queries"],
 }
 
 # header prefixes of third parties -> rooms that may include them
@@ -95,7 +98,7 @@ THIRD_PARTY = {
     r"nccl": ["runner/worker"],
     r"nvtx3/": ["tracer/record/nvtx", "runner/worker"],
     r"(cupti|cuda)": ["tracer/record/cupti", "runner/worker"],
-    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/import/load", "analysis/import/nsight", "analysis/import/tables", "analysis/fit", "analysis/predict", "analysis/metrics", *REPORT_SQL, "analysis/export", "analysis/timeline",
+    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/import/load", "analysis/import/nsight", "analysis/import/tables", "analysis/import/files", "analysis/fit", "analysis/predict", "analysis/metrics", *REPORT_SQL, "analysis/export", "analysis/timeline",
                                "runner/scenario_queries", "runner/measure", "runner/job", "analysis/import/ranks", "cli"],
     r"zlib\.h$": ["analysis/import/bytes", "runner/worker"],
     r"openssl/": ["runner/launcher"],

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct ImportOptions {
   std::map<std::string, std::string> labels;          // are added to measurement.options
   std::filesystem::path temporary_folder;             // empty: the system's temporary folder
   std::size_t memory_bytes = std::size_t{256} << 20;  // for sorting, shared by all ranks that are read at the same time
+  std::shared_ptr<ImportProgress> progress;           // may be null
   int threads = 0;  // files read at the same time; 0: 4, or the number of cores without raw events
 };
 
@@ -44,7 +46,7 @@ struct ImportResult {
 
 // Imports in one transaction: all rows or none. Throws ImportError if a file cannot be used (with several files: if
 // none can be used; unusable files otherwise become diagnostics), if the jobs of the files cannot be told apart, or if
-// an option does not apply to several jobs; OpenError, store::DatabaseError.
+// an option does not apply to several jobs; OpenError, ImportStopped, store::DatabaseError.
 ImportResult import_traces(store::Database&, const ImportOptions&);
 
 }  // namespace ddpprof::import

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/bytes/read_ahead.hpp"
@@ -74,8 +75,17 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   RankTrace rank(options.sort);
   RawCollector raw(rank.names, sink, source);
   KinetoReader reader(rank, raw);
-  const TraceTally tally =
-      read_trace([&](std::span<char> into) { return bytes->read(std::as_writable_bytes(into)); }, reader);
+  std::uint64_t before = 0;
+  const TraceTally tally = read_trace(
+      [&](std::span<char> into) {
+        const std::size_t got = bytes->read(std::as_writable_bytes(into));
+        if (options.progress != nullptr) {
+          if (options.progress->stop) throw ImportStopped();
+          options.progress->read_bytes += bytes->consumed() - std::exchange(before, bytes->consumed());
+        }
+        return got;
+      },
+      reader);
   reader.finish();
   const std::string name = path.filename().string();
   const std::optional<std::string> problem = bytes->problem();

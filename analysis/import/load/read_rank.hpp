@@ -1,6 +1,7 @@
 // Reads one trace file into the training facts of its ranks. Reports what could not be read.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -19,6 +20,12 @@ namespace ddpprof::import {
 class ImportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// Thrown after ImportProgress::stop was set.
+class ImportStopped : public std::runtime_error {
+ public:
+  ImportStopped() : std::runtime_error("the import was stopped") {}
 };
 
 struct KernelTotals {
@@ -51,9 +58,16 @@ struct ReadRank {
   std::vector<Note> notes;  // about reading the file
 };
 
+// Shared with the thread that shows the progress of an import, or stops it.
+struct ImportProgress {
+  std::atomic<std::uint64_t> read_bytes = 0;  // of the files, compressed as they are; of databases only when complete
+  std::atomic<bool> stop = false;
+};
+
 struct ReadOptions {
   TrainingOptions training;
   SortOptions sort;
+  ImportProgress* progress = nullptr;
 };
 
 // Fills `result` from the collected trace: training, kernels, rank, devices and versions.

@@ -45,6 +45,7 @@ class FileReading {
     ReadOptions read;
     read.training = {options_.batch_per_worker, options_.parameter_bytes};
     read.sort.folder = options_.temporary_folder;
+    read.progress = options_.progress.get();
     std::vector<std::vector<ReadRank>> results(count);
     first_source_.assign(1, 0);
     for (const std::filesystem::path& file : options_.files)
@@ -54,6 +55,7 @@ class FileReading {
     std::optional<RowWriter> writer;
     Lanes lanes(std::min(count, wanted), [&](std::size_t lane, std::size_t of) {
       for (std::size_t i = lane; i < count; i += of) try {
+          if (read.progress != nullptr && read.progress->stop) throw ImportStopped();
           results[i] =
               read_ranks(options_.files[i], read, options_.keep_raw ? &writer->lane(lane) : nullptr, first_source_[i]);
         } catch (...) {

@@ -1,0 +1,103 @@
+#include "analysis/import/files/import_files.hpp"
+
+#include <SQLiteCpp/Statement.h>
+
+#include <utility>
+
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
+#include "analysis/fit/table/step_csv.hpp"
+#include "analysis/fit/table/stored_steps.hpp"
+#include "analysis/import/tables/tables.hpp"
+#include "analysis/predict/predict.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+// Returns the imported N, and multiples of the largest. For a table of step times only the largest and its multiples,
+// because its other rows may have other placements.
+std::vector<std::int64_t> workers_to_predict(store::Database& database) {
+  constexpr std::int64_t most_workers = 1'000'000;  // largest N of predictions
+  std::vector<std::int64_t> workers;
+  SQLite::Statement measured(database.sql(),
+                             "SELECT DISTINCT world_size FROM measurement WHERE kind = 'import' AND world_size <= ? "
+                             "ORDER BY world_size");
+  measured.bind(1, most_workers);
+  while (measured.executeStep()) workers.push_back(measured.getColumn(0).getInt64());
+  if (workers.empty()) return workers;
+  if (!fit::stored_steps(database).empty()) workers = {workers.back()};
+  for (std::int64_t next = 2 * workers.back(), doublings = 0; doublings < 5 && next <= most_workers; next *= 2) {
+    workers.push_back(next);
+    ++doublings;
+  }
+  return workers;
+}
+
+FilesImport import_table(store::Database& into, const std::filesystem::path& file, const ImportOptions& options) {
+  for (const auto& [given, option] : {std::pair{options.batch_per_worker, "--batch-per-worker"},
+                                      {options.parameter_bytes, "--param-bytes"},
+                                      {options.nodes, "--nodes"},
+                                      {options.cores, "--cores"}})
+    if (given)
+      throw UnusableInput(UnusableInput::Cause::choice,
+                          std::string(option) + " is for traces; a table has it in its rows");
+  const std::vector<fit::StepRow> rows = fit::read_step_csv(file);
+  if (rows.empty())
+    throw UnusableInput(UnusableInput::Cause::content, file.string() + " has no rows", "one row per measurement");
+  FilesImport done;
+  done.step_times = static_cast<std::int64_t>(rows.size());
+  done.placements = import_step_table(into, rows, options.model.empty() ? file.stem().string() : options.model);
+  return done;
+}
+
+}  // namespace
+
+FilesImport import_files(store::Database& into, const InputFiles& files, ImportOptions options,
+                         std::optional<std::int64_t> log_ranks) {
+  if (!files.tables.empty()) return import_table(into, files.tables.front(), options);
+  FilesImport done;
+  options.files = files.traces;
+  if (!options.files.empty()) done.traces = import_traces(into, options);
+  for (const std::filesystem::path& log : files.logs) {
+    const fit::AllReduceLog collectives = fit::read_collectives(log, log_ranks);
+    done.sweeps += import_nccl_log(into, collectives, log, {options.nodes});
+    for (const std::string& warning : fit::messages_of(collectives))
+      done.warnings.push_back(log.string() + ": " + warning);
+  }
+  return done;
+}
+
+namespace {
+
+// Writes nothing if the database has neither ddp nor dp; predict_all then predicts a sharded training, or refuses.
+void write_fits_of_ddp(store::Database& database) {
+  try {
+    fit::write_fits(database, fit::fit_database(database));
+  } catch (const fit::NotSupported&) {
+  }
+}
+
+}  // namespace
+
+std::string fit_imports(store::Database& database, const std::optional<fit::PredictOptions>& asked) {
+  fit::write_fits(database, {});
+  fit::write_predictions(database, {});
+  try {
+    fit::PredictOptions options = asked.value_or(fit::PredictOptions{});
+    if (!asked) options.workers = workers_to_predict(database);
+    if (options.workers.empty()) return "";
+    if (fit::stored_steps(database).empty()) write_fits_of_ddp(database);
+    fit::write_predictions(database, fit::predict_all(database, options));
+    return "";
+  } catch (const fit::NotSupported& error) {
+    fit::PredictResult none;
+    none.notes = {fit::make_note("warning", "prediction_none", "no prediction: " + error.reason(), error.advice())};
+    fit::write_predictions(database, none);
+    return error.what();
+  }
+}
+
+const char* report_of(const InputFiles& files) {
+  return !files.traces.empty() ? "imported" : !files.tables.empty() ? "predictions" : "comm";
+}
+
+}  // namespace ddpprof::import
