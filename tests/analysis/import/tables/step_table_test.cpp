@@ -151,11 +151,11 @@ TEST_F(StepTableImport, ReportsOfStrongScaling) {
   const report::Report screen = report::build_report(database, report::answer_report);
   std::vector<std::int64_t> measured;
   std::string answer;
-  for (const report::Table& table : screen.tables)
-    for (const report::Row& row : table.rows) {
-      if (table.name == "answer") answer += std::get<std::string>(row[1]) + "\n";
-      if (table.name == "at_a_glance" && std::get<std::string>(report::cell_of(table, row, "source")) == "measured")
-        measured.push_back(std::get<std::int64_t>(report::cell_of(table, row, "workers")));
+  for (const report::Table& one : screen.tables)
+    for (const report::Row& row : one.rows) {
+      if (one.name == "answer") answer += std::get<std::string>(row[1]) + "\n";
+      if (one.name == "at_a_glance" && std::get<std::string>(report::cell_of(one, row, "source")) == "measured")
+        measured.push_back(std::get<std::int64_t>(report::cell_of(one, row, "workers")));
     }
   EXPECT_EQ(measured, (std::vector<std::int64_t>{1, 2, 4}));
   EXPECT_THAT(answer, HasSubstr("N = 4: 200 ms per step"));
