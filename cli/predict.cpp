@@ -21,6 +21,7 @@
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
+#include "analysis/report/tables/sharding/sharding.hpp"
 #include "cli/option_values.hpp"
 #include "cli/predict_table.hpp"
 #include "cli/subcommand.hpp"
@@ -93,7 +94,7 @@ class PredictSubcommand final : public Subcommand {
                    "Predict also with a change (repeatable): bucket_cap_mb=50, compression=fp16,\n"
                    "precision=bf16, accumulation=4, batch_per_worker=128, compute=2x, host=2x, bandwidth=2x or\n"
                    "25Gbit/s, latency=0.5x or 20us, overlap=off, strategy=zero1|zero2|zero3|ps|async-ps,\n"
-                   "servers=4")
+                   "servers=4; of FSDP: reshard_after_forward=off, prefetch=off, replicate=2, strategy=ddp")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_option(
@@ -163,6 +164,7 @@ class PredictSubcommand final : public Subcommand {
       report.tables = {report::predictions_table(result.predictions)};
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
+      if (!result.memory.empty()) report.tables.push_back(report::sharded_memory_table(result.memory, what_if));
       report.tables.push_back(report::why_table(result.why, what_if));
       if (workers_.empty() && result.models) {
         report::WorkersByStrategy asked;

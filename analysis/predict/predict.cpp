@@ -160,6 +160,8 @@ PredictResult predict_measured(const std::shared_ptr<const Models>& models, cons
 
 void append(PredictResult& result, PredictResult&& more) {
   std::ranges::move(more.predictions, std::back_inserter(result.predictions));
+  std::ranges::move(more.memory, std::back_inserter(result.memory));
+  std::ranges::move(more.what_ifs, std::back_inserter(result.what_ifs));
   std::ranges::move(more.notes, std::back_inserter(result.notes));
 }
 

@@ -19,6 +19,7 @@
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/predict/next_measurement.hpp"
 #include "analysis/predict/prediction.hpp"
+#include "analysis/predict/sharded/sharded_memory.hpp"
 #include "analysis/predict/step_model/options.hpp"
 #include "analysis/predict/strong_scaling.hpp"
 #include "tracer/store/database.hpp"
@@ -39,6 +40,7 @@ struct PredictResult {
   std::vector<Prediction> predictions;  // by strategy, then N; none for a strategy that cannot be predicted
   std::vector<WhyRow> why;              // for each prediction, and for each change
   std::vector<WhatIfRow> what_ifs;      // empty without a change
+  std::vector<ShardedMemory> memory;    // of sharded trainings, at each predicted N and under a change
   // By strategy: the measurement that would narrow its furthest prediction most.
   std::map<std::string, NextMeasurement> next;
   // By strategy: a run with the batch of the options' change, if that batch was not measured.

@@ -21,7 +21,7 @@ class ShardedGraph {
   ShardedOutcome run() {
     for (std::int64_t micro_batch = 0; micro_batch < step_.micro_batches; ++micro_batch) {
       forward();
-      backward(micro_batch + 1 == step_.micro_batches);
+      backward(step_.scatters_each_micro_batch || micro_batch + 1 == step_.micro_batches);
     }
     for (const engine::Task scatter : scatters_) blocking_.push_back(scatter);
     computed(step_.optimizer_s, std::nullopt);
@@ -45,16 +45,16 @@ class ShardedGraph {
   }
 
   // Each unit's parameters are gathered ahead, before the previous unit's gradients are scattered.
-  void backward(bool last) {
+  void backward(bool scatters) {
     Gather next = gathered_again(step_.units.size() - 1);
     computed(step_.units[0].backward_s, std::nullopt);
     for (std::size_t i = step_.units.size(); i-- > 1;) {
       const Gather gather = next;
       next = gathered_again(i - 1);
       computed(step_.units[i].backward_s, gather);
-      if (last) scattered(step_.units[i].scatter_s);
+      if (scatters) scattered(step_.units[i].scatter_s);
     }
-    if (last) scattered(step_.units[0].scatter_s);
+    if (scatters) scattered(step_.units[0].scatter_s);
   }
 
   // None for the root, which computes first.

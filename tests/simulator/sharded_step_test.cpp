@@ -74,6 +74,15 @@ TEST(ShardedStep, TheRootsParametersAreGatheredFirstAndScatteredLast) {
   EXPECT_NEAR(simulate(step).exposed_s(), 0.4 + 0.6, 1e-12);
 }
 
+TEST(ShardedStep, GradientsAreScatteredOnceOrInEachMicroBatch) {
+  ShardedStep step = three_units(0.0, 0.1, true);
+  step.micro_batches = 3;
+  const double once_s = simulate(step).communication_s;
+  step.scatters_each_micro_batch = true;
+  EXPECT_NEAR(simulate(step).communication_s, 3 * once_s, 1e-12);
+  EXPECT_NEAR(simulate(step).exposed_s(), 3 * once_s, 1e-12);
+}
+
 TEST(ShardedStep, InvalidStepsAreRefused) {
   EXPECT_THROW(simulate(ShardedStep{}), std::invalid_argument);
   ShardedStep step = three_units(0.1, 0.1, true);

@@ -36,6 +36,19 @@ void add_run_steps(SQLite::Database& sql, std::int64_t measurement, ShardedRanks
   ranks.steps_s.insert(ranks.steps_s.end(), timed_s.begin(), timed_s.end());
 }
 
+void add_bytes(SQLite::Database& sql, std::int64_t measurement, ShardedRanks& ranks) {
+  SQLite::Statement query(
+      sql,
+      "SELECT COALESCE(SUM(CASE WHEN w.unit IS NULL THEN 0 ELSE c.bytes END), 0), COALESCE(SUM(CASE WHEN w.unit IS "
+      "NULL THEN c.bytes ELSE 0 END), 0) FROM collective c JOIN step st ON st.id = c.step_id JOIN shard sh ON sh.id = "
+      "st.shard_id LEFT JOIN sharded_work w ON w.step_id = st.id AND w.communicator = c.communicator AND w.sequence = "
+      "c.sequence WHERE sh.measurement_id = ? AND st.kind = 'measured'");
+  query.bind(1, measurement);
+  if (!query.executeStep()) return;
+  ranks.unit_bytes += query.getColumn(0).getDouble();
+  ranks.other_bytes += query.getColumn(1).getDouble();
+}
+
 }  // namespace
 
 ShardedJob sharded_job(SQLite::Database& sql) {
@@ -44,8 +57,10 @@ ShardedJob sharded_job(SQLite::Database& sql) {
   SQLite::Statement query(
       sql,
       "SELECT id, world_size, nodes, model, device, batch_per_worker, accumulation, threads_per_rank, "
-      "cores FROM measurement m WHERE status <> 'failed' AND EXISTS (SELECT 1 FROM sharded_unit u "
-      "WHERE u.measurement_id = m.id) ORDER BY id");
+      "cores, COALESCE(CASE WHEN json_valid(options) THEN json_extract(options, '$.optimizer') END, '') FROM "
+      "measurement m WHERE "
+      "status <> 'failed' AND strategy = 'fsdp' AND EXISTS (SELECT 1 FROM sharded_unit u WHERE u.measurement_id = "
+      "m.id) ORDER BY id");
   bool first = true;
   while (query.executeStep()) {
     ShardedJob one;
@@ -55,6 +70,7 @@ ShardedJob sharded_job(SQLite::Database& sql) {
     one.accumulation = query.getColumn(6).getInt64();
     one.threads_per_rank = query.getColumn(7).getInt64();
     one.cores = query.getColumn(8).getInt64();
+    one.optimizer = query.getColumn(9).getString();
     if (first) job = one;
     first = false;
     if (std::tie(one.model, one.device, one.batch_per_worker, one.accumulation) !=
@@ -66,6 +82,7 @@ ShardedJob sharded_job(SQLite::Database& sql) {
     ranks.nodes = query.getColumn(2).getInt64();
     ranks.measurements.push_back(query.getColumn(0).getInt64());
     add_run_steps(sql, ranks.measurements.back(), ranks);
+    add_bytes(sql, ranks.measurements.back(), ranks);
   }
   for (auto& [workers, ranks] : by_workers) {
     if (ranks.steps_s.empty()) continue;

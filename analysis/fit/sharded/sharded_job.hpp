@@ -16,10 +16,12 @@ struct ShardedRanks {
   // One per measured step: mean over the ranks.
   std::vector<double> steps_s, optimizer_s, exposed_s, skew_s;
   std::vector<UnitTimes> units;
+  double unit_bytes = 0.0, other_bytes = 0.0;  // of all collectives: of units, and of no unit
 };
 
 struct ShardedJob {
   std::string model, device;
+  std::string optimizer;  // its class: "Adam"; empty: not recorded
   std::int64_t batch_per_worker = 0, accumulation = 1, threads_per_rank = 1;
   std::int64_t cores = 1;              // of a host
   std::vector<ShardedRanks> measured;  // by N

@@ -43,6 +43,9 @@ std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t w
 
 std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& change) {
   const StepProfile& last = job.profiles().rbegin()->second;
+  if (change.changes_sharding())
+    return Refusal{"reshard_after_forward, prefetch and replicate are of sharded trainings (FSDP)"};
+  if (change.strategy == "ddp") return Refusal{"strategy=ddp is a change of sharded trainings (FSDP)"};
   if (!(last.compute_s() > 0.0)) return Refusal{"the steps were recorded without phases, so their parts are unknown"};
   if (change.host_speed != 1.0 && !last.waits_for_host())
     return Refusal{"no time in which a device waits for the host's launches is recorded, so their speed has no effect"};

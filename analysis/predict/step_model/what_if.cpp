@@ -118,8 +118,13 @@ WhatIf parse_what_if(std::span<const std::string> items) {
       read_word(item, value, {"off"});
       change.overlap = false;
     } else if (key == "strategy") {
-      read_word(item, value, {"zero1", "zero2", "zero3", "ps", "async-ps"});
+      read_word(item, value, {"ddp", "zero1", "zero2", "zero3", "ps", "async-ps"});
       change.strategy = value;
+    } else if (key == "reshard_after_forward" || key == "prefetch") {
+      read_word(item, value, {"on", "off"});
+      (key == "prefetch" ? change.prefetch : change.reshard_after_forward) = value == "on";
+    } else if (key == "replicate") {
+      change.replicas = read_count(item, value, 100'000);
     } else if (key == "servers") {
       change.servers = read_count(item, value, 100'000);
     } else {

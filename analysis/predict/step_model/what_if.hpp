@@ -40,15 +40,19 @@ struct WhatIf {
   double host_speed = 1.0;  // of the host's launches
   LinkChange bandwidth, latency;
   bool overlap = true;
-  std::string strategy;  // "", zero1, zero2, zero3, ps, async-ps
+  std::string strategy;  // "", ddp, zero1, zero2, zero3, ps, async-ps
   std::int64_t servers = 1;
-  std::vector<Term> free;  // terms that take no time
+  // Of a sharded training (FSDP):
+  std::optional<bool> reshard_after_forward, prefetch;
+  std::int64_t replicas = 1;  // of the shards (HSDP)
+  std::vector<Term> free;     // terms that take no time
 
   bool any() const {
     return !said.empty() || bucket_cap_mb || gradient_bytes != 1.0 || model_bytes != 1.0 || accumulation ||
            batch_per_worker || compute_speed != 1.0 || host_speed != 1.0 || changes_links() || !overlap ||
-           !free.empty();
+           changes_sharding() || !free.empty();
   }
+  bool changes_sharding() const { return reshard_after_forward || prefetch || replicas != 1; }
   bool frees(Term term) const { return std::find(free.begin(), free.end(), term) != free.end(); }
   // Returns the time of the host's launches over the measured one.
   double host_factor() const { return frees(Term::host) ? 0.0 : 1.0 / host_speed; }
@@ -57,11 +61,11 @@ struct WhatIf {
 
 // Reads KEY=VALUE texts, each key at most once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16,
 // accumulation=4, batch_per_worker=128, compute=2x, host=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us,
-// overlap=off, strategy=…, servers=4. Throws std::invalid_argument with the expected value.
+// overlap=off, strategy=…, servers=4, reshard_after_forward=on|off, prefetch=on|off, replicate=2. Throws std::invalid_argument with the expected value.
 WhatIf parse_what_if(std::span<const std::string> items);
 
 inline constexpr std::string_view what_if_keys =
     "bucket_cap_mb, compression, precision, accumulation, batch_per_worker, compute, host, bandwidth, latency, "
-    "overlap, strategy, servers";
+    "overlap, strategy, servers, reshard_after_forward, prefetch, replicate";
 
 }  // namespace ddpprof::fit

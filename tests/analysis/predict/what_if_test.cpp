@@ -232,6 +232,19 @@ TEST(WhatIf, MoreServersThanWorkersAreRefusedByName) {
                                 &Note::message, "ddp at N = 2: 4 servers are more than the number of workers")));
 }
 
+TEST(WhatIf, ChangesOfShardsAreNotThoseOfDdp) {
+  TemporaryDatabase database("what-if-shards");
+  synthetic::add_ddp(database.get(), Truth(), {1, 2}, 1);
+  PredictOptions options;
+  options.workers = {8};
+  for (const char* item : {"reshard_after_forward=off", "prefetch=off", "replicate=2", "strategy=ddp"}) {
+    options.what_if = change({item});
+    const PredictResult result = predict_all(database.get(), options);
+    EXPECT_TRUE(result.what_ifs.empty()) << item;
+    EXPECT_THAT(result.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("(FSDP)")))) << item;
+  }
+}
+
 TEST(WhatIf, UnreadableTextsNameTheExpectedValue) {
   const auto refusal = [](const std::string& item) {
     try {
@@ -254,6 +267,8 @@ TEST(WhatIf, UnreadableTextsNameTheExpectedValue) {
   EXPECT_THAT(refusal("accumulation=1.5"), HasSubstr("a whole number"));
   EXPECT_THAT(refusal("overlap=on"), HasSubstr("one of off"));
   EXPECT_THAT(refusal("strategy=magic"), HasSubstr("zero3"));
+  EXPECT_THAT(refusal("prefetch=2"), HasSubstr("one of on, off"));
+  EXPECT_THAT(refusal("replicate=0"), HasSubstr("a whole number"));
   EXPECT_THAT(refusal("servers=2"), HasSubstr("strategy=ps or strategy=async-ps"));
   EXPECT_THROW(parse_what_if(std::vector<std::string>{"compute=2x", "compute=3x"}), std::invalid_argument);
   EXPECT_THROW(parse_what_if(std::vector<std::string>{"compression=fp16", "precision=bf16"}), std::invalid_argument);

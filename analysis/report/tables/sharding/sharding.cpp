@@ -1,6 +1,7 @@
 #include "analysis/report/tables/sharding/sharding.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "analysis/fit/sharded/sharded_units.hpp"
@@ -160,6 +161,40 @@ Table sharded_training_table(const Source& source) {
                            gather_exposed_s, scatter_s, scatter_exposed_s, by_all_reduce});
     table.rows.push_back(std::move(row));
   });
+  return table;
+}
+
+Table sharded_memory_table(std::span<const fit::ShardedMemory> rows, const fit::WhatIf& change) {
+  Table table;
+  table.name = "sharded_memory";
+  table.title = "Memory of a rank, without activations";
+  table.note =
+      "Parameters, gradients and optimizer state of the rank's shard, in the wider element type of all-gather and "
+      "reduce-scatter. Gathered: the units that are in memory at one time: those that are not gathered again in the "
+      "backward, and the two largest neighbours of the others. Buffers: gradients before they are reduced. "
+      "Activations, the framework and fragmentation are not included. No value: how many values this optimizer keeps "
+      "is not known from its name; the sum is then without it.";
+  table.empty = "No sharded training is predicted.";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   text("what_if", "what if", true),
+                   count("parameters_bytes", "parameters", "bytes"),
+                   count("gradients_bytes", "gradients", "bytes"),
+                   count("optimizer_bytes", "optimizer", "bytes"),
+                   count("gathered_bytes", "gathered", "bytes"),
+                   count("buffers_bytes", "buffers", "bytes"),
+                   count("total_bytes", "sum", "bytes"),
+                   text("largest", "largest")};
+  table.columns[2].hide_zero = true;
+  table.key_columns = 3;
+  std::string said;
+  for (const std::string& item : change.said) said += (said.empty() ? "" : " ") + item;
+  const auto whole = [](double value) { return Cell(static_cast<std::int64_t>(std::llround(value))); };
+  for (const fit::ShardedMemory& row : rows)
+    table.rows.push_back({row.strategy, row.workers, row.changed ? Cell(said) : Cell(), whole(row.parameters_bytes),
+                          whole(row.gradients_bytes), row.optimizer_bytes ? whole(*row.optimizer_bytes) : Cell(),
+                          whole(row.gathered_bytes), whole(row.buffers_bytes), whole(row.total_bytes()),
+                          row.largest()});
   return table;
 }
 

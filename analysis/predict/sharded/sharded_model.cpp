@@ -1,0 +1,283 @@
+#include "analysis/predict/sharded/sharded_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/fit/compute_fit.hpp"
+#include "simulator/stats/interval.hpp"
+#include "simulator/stats/normal.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double growth_error = 0.08;  // of the collectives' cost for each doubling of N beyond the data
+constexpr double least_collective_error = 0.03;
+constexpr double wait_spread = 0.5;            // of the logarithm of the wait for the slowest rank
+constexpr double changed_exposed_error = 0.1;  // of the logarithm of exposed communication under a change
+constexpr double largest_other_bytes = 0.01;   // of a step's bytes that may be those of no unit
+
+double seconds(const RingCost& cost, std::int64_t workers, double bytes, const WhatIf& change) {
+  const double latency_s = cost.seconds(workers, 0.0);
+  return latency_s * change.latency.factor + (cost.seconds(workers, bytes) - latency_s) / change.bandwidth.factor;
+}
+
+std::string listed(std::initializer_list<std::pair<bool, const char*>> keys) {
+  std::string text;
+  for (const auto& [given, name] : keys)
+    if (given) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+ShardedModel::ShardedModel(SQLite::Database& sql, ShardedJob job) : job_(std::move(job)), base_(base_of(job_)) {
+  gather_ = fit_ring(unit_collectives(sql, job_, "all_gather"));
+  scatter_ = fit_ring(unit_collectives(sql, job_, "reduce_scatter"));
+  const double simulated_s = strategy::simulate(step_at(base_.workers, {}, {})).exposed_s();
+  if (simulated_s > 0.0) exposed_factor_ = recorded(base_).exposed_s / simulated_s;
+  optimizer_fixed_ = fixed_part_of_optimizer();
+}
+
+const ShardedRanks* ShardedModel::measured_at(std::int64_t workers) const {
+  const auto found =
+      std::ranges::find_if(job_.measured, [&](const ShardedRanks& ranks) { return ranks.workers == workers; });
+  return found == job_.measured.end() ? nullptr : &*found;
+}
+
+std::string ShardedModel::refusal(std::int64_t workers, const PredictOptions& options) const {
+  if (measured_at(workers)) return "";
+  if (base_.workers < 2)
+    return "no measurement with 2 or more ranks has the cost of its all-gathers and reduce-scatters";
+  for (const UnitTimes& unit : base_.units)
+    if (unit.replicas.calls > 0) return "replicas of shards (HSDP) are reported, not predicted";
+  if (base_.other_bytes > largest_other_bytes * base_.unit_bytes)
+    return "its ranks also exchange data that belongs to no unit, as tensor, pipeline or expert parallel layers do "
+           "(--report collectives lists the groups): how that grows with N is not modelled";
+  const std::int64_t per_host = ranks_per_host(workers, options);
+  if (job_.device == "cpu" && !options.dedicated && workers > base_.workers &&
+      per_host * job_.threads_per_rank > job_.cores)
+    return "its ranks need more cores than the " + std::to_string(job_.cores) +
+           " of a host, and how sharded ranks share cores is not modelled (if each rank has its own cores: --sharing "
+           "dedicated)";
+  if (base_.nodes == 1 && workers > per_host) return "collectives between hosts were not measured";
+  return "";
+}
+
+std::string ShardedModel::change_refusal(const WhatIf& change) const {
+  const std::string other = listed({{change.bucket_cap_mb.has_value(), "bucket_cap_mb"},
+                                    {change.gradient_bytes != 1.0, "compression"},
+                                    {change.accumulation.has_value(), "accumulation"},
+                                    {change.batch_per_worker.has_value(), "batch_per_worker"},
+                                    {change.host_speed != 1.0, "host"},
+                                    {!change.overlap, "overlap"},
+                                    {change.bandwidth.value || change.latency.value, "absolute values of links"},
+                                    {!change.strategy.empty() && change.strategy != "ddp", "this strategy"}});
+  if (!other.empty()) return "not modelled for a sharded training: " + other;
+  if (base_.workers < 2) return "no measurement with 2 or more ranks has the cost of its collectives";
+  const bool half = std::ranges::any_of(base_.units, [](const UnitTimes& unit) {
+    return unit.gathered_element_bytes.value_or(4) < 4 || unit.scattered_element_bytes.value_or(4) < 4;
+  });
+  if (change.model_bytes != 1.0 && half) return "the measured training already has 16-bit collectives";
+  if (change.strategy == "ddp" && (change.reshard_after_forward || change.prefetch || change.replicas > 1))
+    return "ddp has no shards: give strategy=ddp without reshard_after_forward, prefetch and replicate";
+  if (change.prefetch && job_.device == "cpu")
+    return "on a CPU FSDP waits for each of its collectives, with and without prefetch";
+  if (change.prefetch && *change.prefetch) return "the measured training already gathers units ahead";
+  if (change.reshard_after_forward) {
+    const bool changes = std::ranges::any_of(base_.units, [&](const UnitTimes& unit) {
+      return !unit.root && unit.gathers_again && *unit.gathers_again != *change.reshard_after_forward;
+    });
+    if (!changes) return "the measured training already has reshard_after_forward as asked";
+  }
+  return "";
+}
+
+std::string ShardedModel::change_refusal_at(std::int64_t workers, const WhatIf& change) const {
+  if (workers == 1) return "a single rank does not communicate";
+  if (change.replicas > 1 && (workers % change.replicas != 0 || workers == change.replicas))
+    return std::to_string(change.replicas) + " replicas of at least 2 shards each need a multiple of " +
+           std::to_string(change.replicas) + " ranks, " + std::to_string(2 * change.replicas) + " or more";
+  return "";
+}
+
+Terms ShardedModel::recorded(const ShardedRanks& ranks) {
+  Terms terms;
+  terms.skew_s = stats::median(ranks.skew_s);
+  terms.exposed_s = std::max(0.0, stats::median(ranks.exposed_s) - terms.skew_s);
+  for (const UnitTimes& unit : ranks.units) {
+    terms.compute_s += unit.forward_s + unit.backward_s + unit.copy_s;
+    terms.communication_s += std::max(0.0, unit.gathers.duration_s - unit.gathers.skew_s) +
+                             std::max(0.0, unit.scatters.duration_s - unit.scatters.skew_s);
+  }
+  terms.compute_s += stats::median(ranks.optimizer_s);
+  terms.other_s = stats::median(ranks.steps_s) - terms.compute_s - terms.exposed_s - terms.skew_s;
+  // The medians of parts may exceed the median of the whole a little.
+  if (terms.other_s < 0.0) {
+    terms.compute_s += terms.other_s;
+    terms.other_s = 0.0;
+  }
+  return terms;
+}
+
+Terms ShardedModel::modelled(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
+  const bool ddp = change.strategy == "ddp";
+  const Terms measured = recorded(base_);
+  const double optimizer_s = stats::median(base_.optimizer_s);
+  const double fixed = draw.optimizer_fixed.value_or(optimizer_fixed_.value_or(0.5));
+  const std::int64_t shards = ddp ? 1 : workers / change.replicas;
+  const double part = static_cast<double>(base_.workers) / static_cast<double>(shards);
+  double copies_s = 0.0;  // into and out of FSDP's buffers
+  if (ddp)
+    for (const UnitTimes& unit : base_.units) copies_s += unit.copy_s;
+  const strategy::ShardedStep step = step_at(workers, draw, change);
+  Terms terms;
+  terms.compute_s = draw.level / change.compute_speed *
+                    (measured.compute_s - copies_s - optimizer_s + optimizer_s * (fixed + (1.0 - fixed) * part));
+  terms.other_s = draw.level * measured.other_s;
+  terms.communication_s = strategy::simulate(step).communication_s;
+  terms.exposed_s = exposed_s(step, draw, change);
+  terms.latency_s = latency_s(workers, draw, change);
+  terms.bandwidth_s = std::max(0.0, terms.communication_s - terms.latency_s);
+  if (base_.workers > 1)
+    terms.skew_s =
+        draw.wait * measured.skew_s * stats::blom_expected_max(workers) / stats::blom_expected_max(base_.workers);
+  return terms;
+}
+
+double ShardedModel::exposed_s(const strategy::ShardedStep& step, const ShardedDraw& draw, const WhatIf& change) const {
+  const double simulated_s = strategy::simulate(step).exposed_s();
+  if (change.strategy != "ddp") return (change.any() ? draw.changed_exposed : 1.0) * exposed_factor_ * simulated_s;
+  if (job_.device != "cpu") return draw.changed_exposed * simulated_s;
+  // Ranks on CPUs compute beside all-reduces, which need the same cores.
+  strategy::ShardedStep waiting = step;
+  waiting.waits = true;
+  return draw.overlap * simulated_s + (1.0 - draw.overlap) * strategy::simulate(waiting).exposed_s();
+}
+
+std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const PredictOptions& options) const {
+  stats::Random random(options.seed);
+  const stats::Interval level = stats::median_interval(base_.steps_s, 0.9);
+  const double level_sd = level.mid > 0.0 ? level.relative_half_width() / stats::normal_quantile(0.95) : 0.0;
+  const double doublings = std::abs(std::log2(static_cast<double>(workers) / static_cast<double>(base_.workers)));
+  const auto collective = [&](const RingCost& cost) {
+    return std::exp(random.normal() *
+                    std::hypot(std::max(cost.error, least_collective_error), growth_error * doublings));
+  };
+  std::vector<ShardedDraw> all(static_cast<std::size_t>(options.draws));
+  for (ShardedDraw& draw : all) {
+    draw.level = std::exp(level_sd * random.normal());
+    draw.gathers = collective(gather_);
+    draw.scatters = collective(scatter_);
+    draw.wait = std::exp(wait_spread * random.normal());
+    const double fixed = random.uniform();
+    if (!optimizer_fixed_) draw.optimizer_fixed = fixed;
+    draw.changed_exposed = std::exp(changed_exposed_error * random.normal());
+    draw.overlap = random.uniform();
+  }
+  return all;
+}
+
+// Sharing of cores is not modelled.
+const ShardedRanks& ShardedModel::base_of(const ShardedJob& job) {
+  for (auto ranks = job.measured.rbegin(); ranks != job.measured.rend(); ++ranks)
+    if (job.device != "cpu" || ((ranks->workers - 1) / ranks->nodes + 1) * job.threads_per_rank <= job.cores)
+      return *ranks;
+  return job.measured.front();
+}
+
+std::int64_t ShardedModel::ranks_per_host(std::int64_t workers, const PredictOptions& options) const {
+  if (options.gpus_per_node > 0) return std::min(workers, options.gpus_per_node);
+  if (base_.nodes > 1) return (base_.workers - 1) / base_.nodes + 1;
+  if (job_.device == "cpu") return workers;
+  return std::min(workers, std::max(base_.workers, usual_gpus_per_node));
+}
+
+strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
+  const bool ddp = change.strategy == "ddp";
+  const std::int64_t shards = workers / change.replicas;
+  const auto micro_batches = static_cast<double>(job_.accumulation);
+  strategy::ShardedStep step;
+  step.micro_batches = job_.accumulation;
+  step.scatters_each_micro_batch = std::ranges::any_of(base_.units, [](const UnitTimes& unit) {
+    return unit.scatters.calls > 1.0;  // without set_requires_gradient_sync(False)
+  });
+  step.waits = !ddp && (job_.device == "cpu" || change.prefetch.has_value());
+  for (const UnitTimes& unit : base_.units) {
+    const double copy_s = ddp ? 0.0 : unit.copy_s;
+    const double gathered = change.model_bytes * static_cast<double>(unit.gathered_bytes);
+    const double scattered = change.model_bytes * static_cast<double>(unit.scattered_bytes);
+    strategy::ShardedUnit one;
+    one.forward_s = (unit.forward_s + 0.5 * copy_s) / micro_batches / change.compute_speed;
+    one.backward_s = (unit.backward_s + 0.5 * copy_s) / micro_batches / change.compute_speed;
+    if (gathered > 0.0 && !ddp) one.gather_s = gather_s(shards, gathered, draw, change);
+    if (scattered > 0.0 && ddp) one.scatter_s = all_reduce_s(unit, workers, scattered, draw, change);
+    if (scattered > 0.0 && !ddp) {
+      one.scatter_s = scatter_s(shards, scattered, draw, change);
+      if (change.replicas > 1)
+        one.scatter_s += all_reduce_s(unit, change.replicas, scattered / static_cast<double>(shards), draw, change);
+    }
+    one.gathers_again = unit.gathers_again.value_or(false);
+    if (change.reshard_after_forward && !unit.root) one.gathers_again = *change.reshard_after_forward;
+    step.units.push_back(one);
+  }
+  return step;
+}
+
+double ShardedModel::gather_s(std::int64_t workers, double bytes, const ShardedDraw& draw, const WhatIf& change) const {
+  return draw.gathers * seconds(gather_, workers, bytes, change);
+}
+
+double ShardedModel::scatter_s(std::int64_t workers, double bytes, const ShardedDraw& draw,
+                               const WhatIf& change) const {
+  return draw.scatters * seconds(scatter_, workers, bytes, change);
+}
+
+// A ring's all-reduce is a reduce-scatter and an all-gather. If the backend executes the reduce-scatter as an
+// all-reduce, the fit of the reduce-scatters is already one of all-reduces.
+double ShardedModel::all_reduce_s(const UnitTimes& unit, std::int64_t workers, double bytes, const ShardedDraw& draw,
+                                  const WhatIf& change) const {
+  const double reduced_s = scatter_s(workers, bytes, draw, change);
+  return unit.scatters_by_all_reduce ? reduced_s : reduced_s + gather_s(workers, bytes, draw, change);
+}
+
+double ShardedModel::latency_s(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
+  double sum_s = 0.0;
+  const std::int64_t shards = workers / change.replicas;
+  for (const UnitTimes& unit : base_.units) {
+    const bool again =
+        change.reshard_after_forward && !unit.root ? *change.reshard_after_forward : unit.gathers_again.value_or(false);
+    const double gathers = unit.gathered_bytes > 0 ? static_cast<double>(job_.accumulation) * (again ? 2.0 : 1.0) : 0.0;
+    const double scatters = unit.scattered_bytes > 0 ? unit.scatters.calls : 0.0;
+    if (change.strategy == "ddp") {
+      sum_s += scatters * all_reduce_s(unit, workers, 0.0, draw, change);
+      continue;
+    }
+    sum_s += gathers * gather_s(shards, 0.0, draw, change) + scatters * scatter_s(shards, 0.0, draw, change);
+    if (change.replicas > 1) sum_s += scatters * all_reduce_s(unit, change.replicas, 0.0, draw, change);
+  }
+  return sum_s;
+}
+
+// From the smallest and the largest measured N: fixed + (1 - fixed) / N. None if only one N was measured.
+std::optional<double> ShardedModel::fixed_part_of_optimizer() const {
+  const ShardedRanks& small = job_.measured.front();
+  const double large_s = stats::median(base_.optimizer_s);
+  if (small.workers == base_.workers || !(large_s > 0.0)) return std::nullopt;
+  const double shrunk = static_cast<double>(base_.workers) / static_cast<double>(small.workers);
+  return std::clamp((shrunk - stats::median(small.optimizer_s) / large_s) / (shrunk - 1.0), 0.0, 1.0);
+}
+
+std::string bound_of(const Terms& terms) {
+  const double latency_s =
+      terms.communication_s > 0.0 ? terms.exposed_s * terms.latency_s / terms.communication_s : 0.0;
+  const std::pair<double, const char*> parts[] = {{terms.compute_s, "compute"},
+                                                  {latency_s, "latency"},
+                                                  {terms.exposed_s - latency_s, "bandwidth"},
+                                                  {terms.skew_s, "skew"}};
+  return std::ranges::max_element(parts, {}, [](const auto& part) { return part.first; })->second;
+}
+
+}  // namespace ddpprof::fit
