@@ -112,6 +112,7 @@ void append_kernels(std::vector<KernelTotals>& to, const std::vector<KernelTotal
 
 // Units are joined by their names. Steps are shifted by `steps`, times by `by_ns`.
 void append_sharding(ShardedTraining& to, const ShardedTraining& from, std::int64_t steps, std::int64_t by_ns) {
+  to.annotated = to.annotated || from.annotated;
   std::vector<std::size_t> numbers;  // in `to`, of the units of `from`
   for (const ShardedUnit& unit : from.units) {
     const auto known = std::ranges::find(to.units, unit.name, &ShardedUnit::name);

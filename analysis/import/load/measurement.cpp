@@ -53,7 +53,7 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
   };
   if (any(Parallelism::sharded))
     return std::ranges::any_of(ranks,
-                               [](const ImportedRank& rank) { return !rank.file->training.sharding.units.empty(); })
+                               [](const ImportedRank& rank) { return rank.file->training.sharding.annotated; })
                ? "fsdp"
                : "sharded";
   if (one_process_of_several_devices(ranks, notes)) return "other";

@@ -71,7 +71,7 @@ class TrainingBuilder {
     add_phases();
     add_model();
     add_totals();
-    training_.sharding = sharded_training(rank_, placed_, collectives_, training_.shard.waits);
+    training_.sharding = sharded_training(rank_, recognised.kind == Parallelism::sharded, placed_, collectives_, training_.shard.waits);
     training_.memory = memory_of(rank_, host_.steps);
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());

@@ -6,6 +6,7 @@
 
 #include "analysis/import/trace/sharding/unit_names.hpp"
 #include "analysis/import/trace/sharding/unit_segments.hpp"
+#include "analysis/import/trace/sharding/unmarked_units.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -59,9 +60,11 @@ class Overlaps {
 
 class Builder {
  public:
-  Builder(const RankTrace& rank, const std::vector<const HostStep*>& steps, const std::vector<Collective>& collectives,
-          const std::vector<ingest::Interval>& waits)
+  Builder(const RankTrace& rank, bool sharded, const std::vector<const HostStep*>& steps,
+          const std::vector<Collective>& collectives, const std::vector<ingest::Interval>& waits)
       : rank_(rank), steps_(steps), all_(collectives), waits_(ingest::unite(waits)), marks_(rank.sharding) {
+    result_.annotated = !marks_.empty();
+    if (marks_.empty() && sharded) marks_ = unmarked_units(rank, steps, collectives);
     std::stable_sort(marks_.begin(), marks_.end(),
                      [](const ShardingMark& a, const ShardingMark& b) { return outer_first(a.time, b.time); });
   }
@@ -246,9 +249,11 @@ class Builder {
     for (std::size_t i = 0; i < result_.units.size(); ++i) {
       std::int64_t backwards = 0, again = 0;
       for (const UnitWork& work : result_.work) {
-        if (work.unit != i || !work.backward) continue;
-        backwards += work.action == UnitAction::compute ? 1 : 0;
-        again += work.action == UnitAction::all_gather ? 1 : 0;
+        if (!work.backward) continue;
+        // Without annotations all compute is the root's.
+        const bool computes = work.action == UnitAction::compute && work.unit == (result_.annotated ? i : 0);
+        backwards += computes ? 1 : 0;
+        again += work.action == UnitAction::all_gather && work.unit == i ? 1 : 0;
       }
       if (result_.units[i].gathered_bytes > 0 && backwards > 0) result_.units[i].gathers_again = 2 * again >= backwards;
     }
@@ -266,10 +271,10 @@ class Builder {
 
 }  // namespace
 
-ShardedTraining sharded_training(const RankTrace& rank, const std::vector<const HostStep*>& steps,
+ShardedTraining sharded_training(const RankTrace& rank, bool sharded, const std::vector<const HostStep*>& steps,
                                  const std::vector<Collective>& collectives,
                                  const std::vector<ingest::Interval>& waits) {
-  return Builder(rank, steps, collectives, waits).run();
+  return Builder(rank, sharded, steps, collectives, waits).run();
 }
 
 }  // namespace ddpprof::import

@@ -56,13 +56,15 @@ struct UnitWork {
 
 struct ShardedTraining {
   std::vector<ShardedUnit> units;  // in order of their first forward
+  bool annotated = false;          // units are those of annotations; otherwise of the collectives alone
   std::vector<UnitWork> work;      // by step and time
   std::int64_t unassigned = 0;     // all-gathers and reduce-scatters in the steps that belong to no unit
 };
 
-// Returns no unit if the rank has no annotation of FSDP. `waits` are the times in which a rank without devices only
-// waits (busy_host.hpp). The rank's slices must be finished.
-ShardedTraining sharded_training(const RankTrace&, const std::vector<const HostStep*>& steps,
+// Units are found by the annotations of FSDP, or by the collectives if the rank has no annotation and `sharded`.
+// Returns no unit if neither shows any. `waits` are the times in which a rank without devices only waits
+// (busy_host.hpp). The rank's slices must be finished.
+ShardedTraining sharded_training(const RankTrace&, bool sharded, const std::vector<const HostStep*>& steps,
                                  const std::vector<Collective>&, const std::vector<ingest::Interval>& waits);
 
 }  // namespace ddpprof::import

@@ -1,9 +1,10 @@
-"""One rank of an FSDP2 or FSDP1 job on CPUs under torch.profiler, and the sizes that follow from the model's shapes.
+"""One rank of an FSDP2, FSDP1 or DeepSpeed ZeRO-3 job on CPUs under torch.profiler, and the sizes that follow from the model's shapes.
 
     RANK=… WORLD_SIZE=… MASTER_ADDR=… MASTER_PORT=… record_sharded.py CASE.json
 
-CASE.json: {"folder", "wrapper" (fsdp2 or fsdp1), "model" (mlp, transformer or convolutions), "reshard_after_forward", "precision" (fp32 or bf16),
-"accumulation", "warmup", "steps", "batch", "replicas" (of the shards; optional)}. Writes rank<R>.json.gz and, on rank 0, facts.json.
+CASE.json: {"folder", "wrapper" (fsdp2, fsdp1, ddp, or zero3, which needs deepspeed), "model" (mlp, transformer or convolutions), "reshard_after_forward", "precision" (fp32 or bf16),
+"accumulation", "warmup", "steps", "batch", "replicas" (of the shards; optional), "sizes" (of the mlp or the transformer, in the order
+of the arguments; optional)}. Writes rank<R>.json.gz and, on rank 0, facts.json.
 """
 
 import datetime
@@ -53,8 +54,7 @@ class Transformer(nn.Module):
         return self.head(self.norm(x))
 
 
-def mlp(widths=(96, 257, 255, 130, 10)):
-    """Odd widths: with 2 ranks each rank's part of such a parameter is padded."""
+def mlp(*widths):
     return nn.Sequential(*(nn.Sequential(nn.Linear(a, b), nn.ReLU()) for a, b in zip(widths, widths[1:])))
 
 
@@ -68,11 +68,14 @@ def made(case):
     """Returns the model, the modules that become units, inputs and targets."""
     batch = case["batch"]
     if case["model"] == "mlp":
-        model = mlp()
-        return model, list(model), torch.randn(batch, 96), torch.randint(0, 10, (batch,))
+        # Odd widths: with 2 ranks each rank's part of such a parameter is padded.
+        widths = case.get("sizes", (96, 257, 255, 130, 10))
+        model = mlp(*widths)
+        return model, list(model), torch.randn(batch, widths[0]), torch.randint(0, widths[-1], (batch,))
     if case["model"] == "transformer":
-        model = Transformer()
-        return model, list(model.blocks), torch.randint(0, 211, (batch, 16)), torch.randint(0, 211, (batch, 16))
+        model = Transformer(*case.get("sizes", ()))
+        (words, _), (length, _) = model.words.weight.shape, model.positions.shape
+        return model, list(model.blocks), torch.randint(0, words, (batch, length)), torch.randint(0, words, (batch, length))
     model = convolutions()
     return model, list(model[:3]), torch.randn(batch, 3, 32, 32), torch.randint(0, 10, (batch,))
 
@@ -103,8 +106,45 @@ def unit_facts(model, units, ranks, case):
     return facts
 
 
+def zero_facts(model, inputs, ranks):
+    """ZeRO-3 gathers the parameters of each module before its forward, each cut as a flat vector into equal parts. It
+    reduces all gradients in one bucket, which is no unit's."""
+    order = []
+    for name, module in model.named_modules():
+        if list(module.parameters(recurse=False)):
+            module.register_forward_pre_hook(lambda module, _: order.append(module))
+    hooked = [module for _, module in model.named_modules() if module._forward_pre_hooks]
+    model(inputs)
+    for module in hooked:
+        module._forward_pre_hooks.clear()
+    padded = [sum(ranks * math.ceil(one.numel() / ranks) for one in module.parameters(recurse=False)) for module in order]
+    return [{"name": f"unit {number}", "gathered_bytes": 4 * elements} for number, elements in enumerate(padded, 1)] + [
+        {"name": "", "scattered_bytes": 4 * sum(padded)}]
+
+
+def zero_step(model, case):
+    """Returns the wrapped model, and a function that trains one step."""
+    import deepspeed  # not installed where the other jobs are recorded
+
+    zero = {"stage": 3, "stage3_param_persistence_threshold": 0, "stage3_prefetch_bucket_size": 0}
+    if case["reshard_after_forward"]:
+        zero["stage3_max_reuse_distance"] = 0
+    engine, *_ = deepspeed.initialize(
+        model=model, optimizer=torch.optim.Adam(model.parameters(), lr=0.001),
+        config={"train_micro_batch_size_per_gpu": case["batch"], "gradient_accumulation_steps": case["accumulation"],
+                "zero_optimization": zero, "zero_allow_untested_optimizer": True})
+
+    def step(inputs, targets):
+        engine.backward(nn.functional.cross_entropy(engine(inputs).flatten(0, -2), targets.flatten()))
+        engine.step()
+
+    return engine, step
+
+
 def sharded(model, units, ranks, case):
     reshard = case["reshard_after_forward"]
+    if case["wrapper"] == "ddp":
+        return nn.parallel.DistributedDataParallel(model)
     if case["wrapper"] == "fsdp1":
         strategy = ShardingStrategy.FULL_SHARD if reshard else ShardingStrategy.SHARD_GRAD_OP
         return FullyShardedDataParallel(model, auto_wrap_policy=lambda module, recurse, **_: recurse or module in units,
@@ -129,9 +169,13 @@ def main():
     ranks = dist.get_world_size()
     shards = ranks // case.get("replicas", 1)
     model, units, inputs, targets = made(case)
-    facts = unit_facts(model, units, shards, case)
-    model = sharded(model, units, ranks, case)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
+    zero = case["wrapper"] == "zero3"
+    facts = zero_facts(model, inputs, shards) if zero else unit_facts(model, units, shards, case)
+    if zero:
+        model, zero_train = zero_step(model, case)
+    else:
+        model = sharded(model, units, ranks, case)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     folder = pathlib.Path(case["folder"])
 
     def write(profiler):
@@ -144,12 +188,16 @@ def main():
                  schedule=schedule(wait=case["warmup"] - 1, warmup=1, active=case["steps"], repeat=1)) as profiler:
         for _ in range(case["warmup"] + case["steps"]):
             for micro_batch in range(case["accumulation"]):
+                if zero:
+                    zero_train(inputs, targets)
+                    continue
                 if case["accumulation"] > 1:
                     model.set_requires_gradient_sync(micro_batch + 1 == case["accumulation"])
                 outputs = model(inputs).float()
                 nn.functional.cross_entropy(outputs.flatten(0, -2), targets.flatten()).backward()
-            optimizer.step()
-            optimizer.zero_grad()
+            if not zero:
+                optimizer.step()
+                optimizer.zero_grad()
             profiler.step()
     if rank == 0:
         (folder / "facts.json").write_text(json.dumps({"case": dict(case, folder=""), "ranks": shards, "units": facts},

@@ -1,6 +1,6 @@
-// Traces of FSDP2 and FSDP1 jobs that ran with two ranks on CPUs over Gloo (record_sharded.py, torch 2.11). Expected
-// sizes follow from the shapes of the model's parameters (facts.json); expected times are sums over the trace's own
-// events.
+// Traces of FSDP2, FSDP1 and ZeRO-3 jobs that ran with two ranks on CPUs over Gloo (record_sharded.py, torch 2.11).
+// Expected sizes follow from the shapes of the model's parameters (facts.json); expected times are sums over the
+// trace's own events.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/fit/sharded/sharded_job.hpp"
 #include "analysis/fit/sharded/sharded_units.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/report/report.hpp"
@@ -255,10 +256,46 @@ TEST_P(ShardedJob, EveryCollectiveBelongsToAUnit) {
       one("SELECT COUNT(*) FROM sharded_work WHERE busy_ns IS NULL"));
 }
 
+class WithoutAnnotations : public ShardedJob {};  // ZeRO-3 of DeepSpeed
+
+TEST_P(WithoutAnnotations, BytesOfEachUnitAreThoseOfItsModulesParameters) {
+  ASSERT_EQ(units_.size(), facts_["units"].size());
+  const bool again = facts_["case"]["reshard_after_forward"];
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const fit::UnitTimes& unit = units_[i];
+    // The root is the last one of the facts.
+    const json& expected = facts_["units"][i == 0 ? units_.size() - 1 : i - 1];
+    EXPECT_EQ(unit.name, expected["name"].get<std::string>());
+    EXPECT_EQ(unit.root, i == 0);
+    EXPECT_EQ(unit.ranks, 2);
+    if (unit.root) {
+      EXPECT_EQ(unit.scattered_bytes, expected["scattered_bytes"].get<std::int64_t>());
+      EXPECT_EQ(unit.scatters.calls, 1);
+      EXPECT_EQ(unit.gathered_bytes, 0);
+      continue;
+    }
+    EXPECT_EQ(unit.gathered_bytes, expected["gathered_bytes"].get<std::int64_t>()) << unit.name;
+    EXPECT_EQ(unit.gathers.calls, again ? 2 : 1) << unit.name;
+    EXPECT_EQ(unit.gathers.bytes, (again ? 2 : 1) * unit.gathered_bytes) << unit.name;
+    EXPECT_EQ(unit.gathers_again, again) << unit.name;
+    EXPECT_EQ(unit.scattered_bytes, 0) << unit.name;
+  }
+}
+
+TEST_P(WithoutAnnotations, ItIsReportedAndNotPredicted) {
+  EXPECT_EQ(one("SELECT COUNT(*) FROM measurement WHERE strategy = 'sharded'"), 1);
+  EXPECT_TRUE(fit::sharded_job(database_.sql()).measured.empty());
+  const report::Report report = report::build_report(database_, "sharding");
+  EXPECT_EQ(report.tables.at(1).rows.size(), facts_["units"].size());
+}
+
 const auto name_of = [](const auto& info) { return std::string(info.param); };
 INSTANTIATE_TEST_SUITE_P(Fsdp2, ShardedJob,
                          testing::Values("mlp", "mlp_kept", "transformer", "convolutions_bf16", "hsdp_mlp"), name_of);
-INSTANTIATE_TEST_SUITE_P(Fsdp1, ShardedJob, testing::Values("fsdp1_transformer", "fsdp1_mlp_kept"), name_of);
+INSTANTIATE_TEST_SUITE_P(Fsdp1, ShardedJob,
+                         testing::Values("fsdp1_transformer", "fsdp1_mlp_kept", "fsdp1_convolutions"), name_of);
+INSTANTIATE_TEST_SUITE_P(Zero3, WithoutAnnotations,
+                         testing::Values("zero3_mlp", "zero3_transformer", "zero3_convolutions"), name_of);
 INSTANTIATE_TEST_SUITE_P(Fsdp2, NamedUnits, testing::Values("mlp", "mlp_kept", "transformer", "convolutions_bf16"),
                          name_of);
 
