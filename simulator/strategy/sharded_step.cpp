@@ -44,22 +44,24 @@ class ShardedGraph {
     computed(step_.units[0].forward_s, count == 1 ? root : std::nullopt);
   }
 
-  // Each unit's parameters are gathered ahead, before the previous unit's gradients are scattered.
+  // The root computes first. Each unit's parameters are gathered ahead, before the previous unit's gradients are
+  // scattered.
   void backward(bool scatters) {
-    Gather next = gathered_again(step_.units.size() - 1);
-    computed(step_.units[0].backward_s, std::nullopt);
-    for (std::size_t i = step_.units.size(); i-- > 1;) {
+    const std::size_t count = step_.units.size();
+    const Gather root = gathered_again(0);
+    Gather next = count > 1 ? gathered_again(count - 1) : std::nullopt;
+    computed(step_.units[0].backward_s, root);
+    for (std::size_t i = count; i-- > 1;) {
       const Gather gather = next;
-      next = gathered_again(i - 1);
+      next = i > 1 ? gathered_again(i - 1) : std::nullopt;
       computed(step_.units[i].backward_s, gather);
       if (scatters) scattered(step_.units[i].scatter_s);
     }
     if (scatters) scattered(step_.units[0].scatter_s);
   }
 
-  // None for the root, which computes first.
   Gather gathered_again(std::size_t unit) {
-    if (unit == 0 || !step_.units[unit].gathers_again) return std::nullopt;
+    if (!step_.units[unit].gathers_again) return std::nullopt;
     const Gather gather = gathered(step_.units[unit].gather_s, 1);
     if (gather && step_.waits) blocking_.push_back(*gather);
     return gather;

@@ -1,8 +1,8 @@
 // One step of a training whose parameters are sharded by units (FSDP), on the engine's graph (engine/graph.hpp).
 //
 // In the forward each unit's parameters are gathered before it computes, in the backward again if they were dropped.
-// Gradients are scattered after the unit's backward, of the last micro-batch or of each. All collectives use one communicator, so
-// they run one after the other. Times are seconds.
+// Gradients are scattered after the unit's backward, of the last micro-batch only or of each. All collectives use one
+// communicator, so they run one after the other. Times are seconds.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ShardedStep {
   std::vector<ShardedUnit> units;
   double optimizer_s = 0.0;
   std::int64_t micro_batches = 1;
-  bool scatters_each_micro_batch = false;
+  bool scatters_each_micro_batch = false;  // gradients are scattered in each micro-batch
   // true: the rank waits for each collective, as FSDP does on a CPU. false: while a unit computes, the next one is
   // gathered, and scatters run beside the backward.
   bool waits = false;

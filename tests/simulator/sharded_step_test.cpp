@@ -28,7 +28,7 @@ TEST(ShardedStep, ARankThatWaitsAddsEachCollective) {
   EXPECT_NEAR(found.step_s, compute_s + found.communication_s, 1e-12);
 }
 
-TEST(ShardedStep, WithoutAPlaceInTheBackwardItIsGatheredOnce) {
+TEST(ShardedStep, UnitsThatKeepTheirParametersAreGatheredOnce) {
   ShardedStep step = three_units(0.3, 0.7, true);
   for (ShardedUnit& unit : step.units) unit.gathers_again = false;
   EXPECT_NEAR(simulate(step).step_s, compute_s + 3 * 0.3 + 3 * 0.7, 1e-12);
@@ -42,6 +42,27 @@ TEST(ShardedStep, GradientsAreScatteredInTheLastMicroBatch) {
   EXPECT_NEAR(found.step_s, 4 * 10.0 + 0.25 + found.communication_s, 1e-12);
 }
 
+TEST(ShardedStep, GradientsAreScatteredInEachMicroBatch) {
+  ShardedStep step = three_units(0.3, 0.7, true);
+  step.micro_batches = 4;
+  step.scatters_each_micro_batch = true;
+  const ShardedOutcome found = simulate(step);
+  EXPECT_NEAR(found.communication_s, 4 * (6 * 0.3 + 3 * 0.7), 1e-12);
+  EXPECT_NEAR(found.step_s, 4 * 10.0 + 0.25 + found.communication_s, 1e-12);
+}
+
+// Nothing computes while the root's parameters are gathered again.
+TEST(ShardedStep, TheRootIsGatheredAgainBeforeItsBackward) {
+  ShardedStep step = three_units(0.0, 0.0, false);
+  step.units[0].gather_s = 0.4;
+  EXPECT_NEAR(simulate(step).exposed_s(), 0.4, 1e-12);
+  step.units[0].gathers_again = true;
+  EXPECT_NEAR(simulate(step).exposed_s(), 0.8, 1e-12);
+  ShardedStep alone;
+  alone.units = {{1.0, 2.0, 0.25, 0.5, true}};
+  EXPECT_NEAR(simulate(alone).step_s, 3.0 + 2 * 0.25 + 0.5, 1e-12);
+}
+
 // Short collectives are hidden except for the first gather and the last scatter.
 TEST(ShardedStep, ShortCollectivesAreHiddenByTheirNeighbours) {
   const ShardedOutcome found = simulate(three_units(0.3, 0.7, false));
@@ -49,7 +70,7 @@ TEST(ShardedStep, ShortCollectivesAreHiddenByTheirNeighbours) {
   EXPECT_NEAR(found.communication_s, 6 * 0.3 + 3 * 0.7, 1e-12);
 }
 
-// Long collectives run one after the other: the step is their sum, and the work that none of them is beside.
+// Long collectives run one after the other: the step is their sum and the compute outside of them.
 TEST(ShardedStep, LongCollectivesBoundTheStep) {
   const ShardedOutcome found = simulate(three_units(10.0, 0.0, false));
   // After the third gather: its forward, the root's forward and backward; the gather for the first backward begins
@@ -72,15 +93,6 @@ TEST(ShardedStep, TheRootsParametersAreGatheredFirstAndScatteredLast) {
   step.units[0].gather_s = 0.4;
   step.units[0].scatter_s = 0.6;
   EXPECT_NEAR(simulate(step).exposed_s(), 0.4 + 0.6, 1e-12);
-}
-
-TEST(ShardedStep, GradientsAreScatteredOnceOrInEachMicroBatch) {
-  ShardedStep step = three_units(0.0, 0.1, true);
-  step.micro_batches = 3;
-  const double once_s = simulate(step).communication_s;
-  step.scatters_each_micro_batch = true;
-  EXPECT_NEAR(simulate(step).communication_s, 3 * once_s, 1e-12);
-  EXPECT_NEAR(simulate(step).exposed_s(), 3 * once_s, 1e-12);
 }
 
 TEST(ShardedStep, InvalidStepsAreRefused) {
