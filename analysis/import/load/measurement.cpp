@@ -44,18 +44,44 @@ bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::ve
   return any;
 }
 
-// If any rank is not data parallel, the whole measurement is not. "sharded" (ZeRO, or FSDP without its annotations) and
-// "other" are reported, not predicted.
+// The units of all ranks by name: the ranks of pipeline stages have different units.
+struct UnitsOfRanks {
+  std::vector<const ShardedUnit*> units;  // the first rank's in its order, then those of other ranks
+  std::map<std::string, std::int64_t> numbers;
+  std::vector<std::int64_t> incomplete;  // ranks without some of the units
+};
+
+UnitsOfRanks units_of_ranks(std::span<const ImportedRank> ranks) {
+  UnitsOfRanks all;
+  for (const ImportedRank& rank : ranks)
+    for (const ShardedUnit& unit : rank.file->training.sharding.units)
+      if (all.numbers.emplace(unit.name, static_cast<std::int64_t>(all.units.size())).second)
+        all.units.push_back(&unit);
+  for (const ImportedRank& rank : ranks)
+    if (rank.file->training.sharding.units.size() < all.units.size()) all.incomplete.push_back(rank.shard->rank);
+  return all;
+}
+
+// If any rank is not data parallel, the whole measurement is not. "sharded" (ZeRO, FSDP without its annotations or
+// with different units on its ranks) and "other" are reported, not predicted.
 std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
   const auto any = [&](Parallelism kind) {
     return std::any_of(ranks.begin(), ranks.end(),
                        [&](const ImportedRank& rank) { return rank.file->training.parallelism == kind; });
   };
-  if (any(Parallelism::sharded))
-    return std::ranges::any_of(ranks,
-                               [](const ImportedRank& rank) { return rank.file->training.sharding.annotated; })
-               ? "fsdp"
-               : "sharded";
+  if (any(Parallelism::sharded) && !any(Parallelism::model)) {
+    if (std::ranges::none_of(ranks, [](const ImportedRank& rank) { return rank.file->training.sharding.annotated; }))
+      return "sharded";
+    const UnitsOfRanks all = units_of_ranks(ranks);
+    if (all.incomplete.empty()) return "fsdp";
+    notes.push_back(
+        {Severity::warning, "sharded_units_differ", static_cast<std::int64_t>(all.incomplete.size()),
+         fmt::format("ranks have different sharded units, as in pipeline stages: {} of {} ranks do not have all {} "
+                     "units, for example rank {}",
+                     all.incomplete.size(), ranks.size(), all.units.size(), all.incomplete.front()),
+         "the units are reported (--report sharding), not predicted"});
+    return "sharded";
+  }
   if (one_process_of_several_devices(ranks, notes)) return "other";
   if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart) ||
       any(Parallelism::unrecorded))
@@ -105,20 +131,19 @@ void write_groups(store::Database& database, std::int64_t measurement_id, std::s
 
 std::optional<std::int64_t> known(std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; }
 
-// The units of the first rank that has any: they are the same on all ranks.
-void write_sharded_units(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
+void write_sharded_units(store::Database& database, std::int64_t measurement_id, const UnitsOfRanks& all) {
   store::Inserter<store::ShardedUnitRow> rows(database);
-  for (const ImportedRank& rank : ranks) {
-    std::int64_t number = 0;
-    for (const ShardedUnit& unit : rank.file->training.sharding.units)
-      rows.insert({measurement_id, number++, unit.name, unit.root ? 1 : 0, unit.parameters, unit.gathered_bytes,
-                   known(unit.gathered_element_bytes), unit.scattered_bytes, known(unit.scattered_element_bytes),
-                   known(unit.ranks), unit.gathers_again, unit.scatters_by_all_reduce ? 1 : 0});
-    if (number > 0) return;
-  }
+  std::int64_t number = 0;
+  for (const ShardedUnit* unit : all.units)
+    rows.insert({measurement_id, number++, unit->name, unit->root ? 1 : 0, unit->parameters, unit->gathered_bytes,
+                 known(unit->gathered_element_bytes), unit->scattered_bytes, known(unit->scattered_element_bytes),
+                 known(unit->ranks), unit->gathers_again, unit->scatters_by_all_reduce ? 1 : 0});
 }
 
-void write_sharded_work(store::Database& database, const ImportedRank& rank) {
+void write_sharded_work(store::Database& database, const ImportedRank& rank, const UnitsOfRanks& all) {
+  const auto number_of = [&](std::size_t unit) {
+    return all.numbers.at(rank.file->training.sharding.units[unit].name);
+  };
   static constexpr std::string_view actions[] = {"all_gather", "reduce_scatter", "all_reduce", "compute", "copy"};
   std::map<std::int64_t, const store::StepRow*> steps;  // by number
   for (const ingest::StepSummary& step : rank.shard->summary.steps)
@@ -135,7 +160,7 @@ void write_sharded_work(store::Database& database, const ImportedRank& rank) {
     const std::int64_t begin_ns = step->second->start_ns;
     store::ShardedWorkRow& row = made.emplace_back();
     row.step_id = *step->second->id;
-    row.unit = static_cast<std::int64_t>(work.unit);
+    row.unit = number_of(work.unit);
     row.action = actions[static_cast<std::size_t>(work.action)];
     row.pass = work.backward ? "backward" : "forward";
     row.micro_batch = work.micro_batch;
@@ -147,7 +172,7 @@ void write_sharded_work(store::Database& database, const ImportedRank& rank) {
       if (work.launch_ns) row.launch_ns = *work.launch_ns - begin_ns;
       row.bytes = work.bytes;
       row.exposed_ns = work.exposed_ns;
-      if (work.hidden_by) row.hidden_by = static_cast<std::int64_t>(*work.hidden_by);
+      if (work.hidden_by) row.hidden_by = number_of(*work.hidden_by);
       row.prefetched = work.prefetched ? 1 : 0;
       if (const auto own = collectives.find({work.time.start_ns, work.time.end_ns}); own != collectives.end()) {
         row.communicator = std::bit_cast<std::int64_t>(own->second->communicator);
@@ -255,8 +280,9 @@ void write_device_rows(store::Database& database, std::int64_t measurement_id, s
   write_device_times(database, ranks);
   write_memory(database, measurement_id, ranks);
   write_groups(database, measurement_id, ranks);
-  write_sharded_units(database, measurement_id, ranks);
-  for (const ImportedRank& rank : ranks) write_sharded_work(database, rank);
+  const UnitsOfRanks units = units_of_ranks(ranks);
+  write_sharded_units(database, measurement_id, units);
+  for (const ImportedRank& rank : ranks) write_sharded_work(database, rank, units);
 }
 
 }  // namespace ddpprof::import

@@ -104,6 +104,18 @@ Answer reduces_activations(const Evidence& e) {
   return carries(in_forward, in_backward, 0.1, 0.25);
 }
 
+// FSDP beside stages, experts or tensor parallel layers. Returns the evidence; empty: FSDP alone.
+std::string_view beside_shards(const Evidence& e) {
+  if (sends_between_stages(e) == Answer::yes) return "ranks send to each other, as in pipeline stages";
+  if (e.tally.count(CollectiveOp::all_to_all) >= e.once_a_step()) return "all-to-alls, as in experts";
+  const Exchanges activations = e.tally.of(CallPhase::forward, CollectiveOp::all_reduce);
+  const Exchanges gradients = e.tally.of(CallPhase::backward, CollectiveOp::reduce_scatter);
+  if (activations.count >= e.once_a_step() && gradients.count > 0 &&
+      carries(activations, gradients, 0.01, 0.25) == Answer::yes)
+    return "all-reduces in forward, as in tensor parallel layers";
+  return "";
+}
+
 }  // namespace
 
 Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
@@ -123,8 +135,12 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     if (answer == Answer::unsure) unsure += fmt::format("{}{}", unsure.empty() ? "" : "; ", what);
     return answer == Answer::yes;
   };
-  if (rank.sharding_marks > 0)
-    return as(Parallelism::sharded, fmt::format("{} annotations of FullyShardedDataParallel", rank.sharding_marks));
+  if (rank.sharding_marks > 0) {
+    const std::string marks = fmt::format("{} annotations of FullyShardedDataParallel", rank.sharding_marks);
+    const std::string_view beside = beside_shards(evidence);
+    return beside.empty() ? as(Parallelism::sharded, marks)
+                          : as(Parallelism::model, fmt::format("{}; {}", marks, beside));
+  }
   if (rank.job && !rank.job->sharding.empty()) return as(Parallelism::sharded, rank.job->sharding);
   if (tally.in_first_forwards(CollectiveOp::reduce_scatter) >= evidence.once_a_step())
     return as(Parallelism::model, "reduce-scatters in forward, as in sequence parallel layers");

@@ -87,7 +87,7 @@ class Builder {
   void number_units() {
     unit(0);  // the root
     for (const ShardingMark& mark : marks_)
-      if (mark.action == ShardingAction::pre_forward) unit(mark.unit);
+      if (mark.action == ShardingAction::pre_forward && step_at(mark.time.start_ns)) unit(mark.unit);
     for (const ShardingMark& mark : marks_)
       if (!mark.nameless) unit(mark.unit);
   }
@@ -182,6 +182,7 @@ class Builder {
     const auto number = numbers_.find(mark.unit);
     if (number == numbers_.end()) return false;
     const ShardedUnit& unit = result_.units[number->second];
+    if (collective.op == CollectiveOp::reduce_scatter && unit.gathered_bytes == 0) return collective.bytes == 0;
     if (unit.gathered_bytes == 0 || unit.gathered_element_bytes == 0 || collective.element_bytes == 0 ||
         collective.op == CollectiveOp::all_reduce)
       return true;
@@ -245,7 +246,7 @@ class Builder {
           gradients.at_ns, gradients.tid, [](const ShardingMark& one) { return one.action == ShardingAction::reduce; });
       if (mark) result_.units[unit(mark->unit)].parameters = gradients.elements;
     }
-    // A unit gathers again if its backwards do so as often as not.
+    // A unit gathers again if at least half of its backwards do.
     for (std::size_t i = 0; i < result_.units.size(); ++i) {
       std::int64_t backwards = 0, again = 0;
       for (const UnitWork& work : result_.work) {

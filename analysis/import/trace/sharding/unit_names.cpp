@@ -2,23 +2,30 @@
 
 #include <algorithm>
 
+#include "analysis/import/trace/sharding/unit_segments.hpp"
+
 namespace ddpprof::import {
 namespace {
 
 // Assigns units in the order of one step's annotations.
 class NamelessUnits {
  public:
-  void take(ShardingMark& mark) {
+  void take(ShardingMark& mark, bool in_backward) {
     while (!around_.empty() && mark.time.start_ns >= around_.back()->time.end_ns) around_.pop_back();
     switch (mark.action) {
       case ShardingAction::root_pre_forward:
-        if (!backward_) break;
+        if (!backward_ || in_backward) break;
         finish();
         *this = NamelessUnits();
         break;
       case ShardingAction::pre_forward:
-        mark.unit = forwards_ == 0 ? 0 : first_nameless_unit + forwards_;
-        ++forwards_;
+        if (in_backward) {  // the unit whose backward comes next is recomputed
+          mark.unit = pre_backwards_ == 0 ? 0 : from_last(pre_backwards_ - 1);
+        } else {
+          if (open_.empty()) forwards_ = 0;  // the root's forward, also a second one before the backward
+          mark.unit = forwards_ == 0 ? 0 : first_nameless_unit + forwards_;
+          ++forwards_;
+        }
         open_.push_back(mark.unit);
         break;
       case ShardingAction::post_forward:
@@ -84,7 +91,7 @@ void number_nameless_units(std::vector<ShardingMark>& marks, const std::vector<c
     NamelessUnits units;
     while (mark != marks.end() && mark->time.start_ns < step->time.start_ns) ++mark;
     for (; mark != marks.end() && mark->time.start_ns < step->time.end_ns; ++mark)
-      if (mark->nameless) units.take(*mark);
+      if (mark->nameless) units.take(*mark, backward_around(*step, mark->time.start_ns).has_value());
     units.finish();
   }
 }

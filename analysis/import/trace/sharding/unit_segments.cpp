@@ -26,13 +26,6 @@ Marks marks_in(const std::vector<ShardingMark>& marks, const Span& time) {
   return {first, std::max(first, at(time.end_ns))};
 }
 
-// Returns autograd's backward around the time; none: the time itself.
-Span backward_around(const HostStep& step, std::int64_t time_ns) {
-  for (const Pass& pass : step.passes)
-    if (pass.backward.start_ns <= time_ns && time_ns < pass.backward.end_ns) return pass.backward;
-  return {time_ns, time_ns};
-}
-
 std::vector<WholePass> whole_passes(Marks marks, const HostStep& step) {
   std::vector<WholePass> passes;
   std::int64_t micro_batch = 0;
@@ -42,12 +35,15 @@ std::vector<WholePass> whole_passes(Marks marks, const HostStep& step) {
   };
   for (const ShardingMark& mark : marks) {
     const bool in_backward = !passes.empty() && passes.back().backward;
-    if (mark.action == ShardingAction::root_pre_forward && in_backward) ++micro_batch;
-    if (passes.empty() || (mark.action == ShardingAction::root_pre_forward && in_backward)) {
+    const bool next_forward =
+        mark.action == ShardingAction::root_pre_forward && in_backward && !backward_around(step, mark.time.start_ns);
+    if (next_forward) ++micro_batch;
+    if (passes.empty() || next_forward) {
       begin(false, mark.time.start_ns, mark.time.end_ns);
     } else if (mark.action == ShardingAction::pre_backward && !in_backward) {
       // The loss's backward runs before the first unit's.
-      const Span around = backward_around(step, mark.time.start_ns);
+      const Span around =
+          backward_around(step, mark.time.start_ns).value_or(Span{mark.time.start_ns, mark.time.start_ns});
       passes.back().time.end_ns = std::max(passes.back().time.end_ns, around.start_ns);
       begin(true, around.start_ns, std::max(mark.time.end_ns, around.end_ns));
     }
@@ -118,6 +114,12 @@ void divide(const std::vector<Frame>& frames, const WholePass& pass, std::int64_
 }
 
 }  // namespace
+
+std::optional<Span> backward_around(const HostStep& step, std::int64_t time_ns) {
+  for (const Pass& pass : step.passes)
+    if (pass.backward.start_ns <= time_ns && time_ns < pass.backward.end_ns) return pass.backward;
+  return std::nullopt;
+}
 
 std::vector<UnitSegment> unit_segments(const std::vector<ShardingMark>& marks,
                                        const std::vector<const HostStep*>& steps) {

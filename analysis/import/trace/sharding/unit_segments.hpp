@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/import/trace/rank_trace.hpp"
@@ -17,6 +18,9 @@ struct UnitSegment {
   std::int64_t micro_batch = 0;
   bool copy = false;  // an annotation of FSDP is around it
 };
+
+// Returns autograd's backward around the time. Annotations of a forward in it belong to a recomputation.
+std::optional<Span> backward_around(const HostStep&, std::int64_t time_ns);
 
 // Returns disjoint segments in order. A unit's forward lasts from the end of its pre_forward to its post_forward, its
 // backward from the end of its pre_backward to its post_backward; the rest of forward and backward belongs to the root.

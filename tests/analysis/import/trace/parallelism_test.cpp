@@ -82,6 +82,27 @@ TEST(Parallelism, AnnotationsOfAWrapper) {
             Parallelism::one_process);
 }
 
+// FSDP with annotations, as one dimension of several.
+TEST(Parallelism, ShardsBesideStagesOrTensorParallelLayersAreNotShardsAlone) {
+  const auto fsdp = [] {
+    Made made;
+    made.rank.sharding_marks = 12;
+    made.run(CollectiveOp::all_gather, 150).run(CollectiveOp::reduce_scatter, 500);
+    return made;
+  };
+  EXPECT_EQ(fsdp().recognised().kind, Parallelism::sharded);
+  Made stages = fsdp();
+  EXPECT_EQ(stages.run(CollectiveOp::send, 300).run(CollectiveOp::receive, 600).recognised().kind, Parallelism::model);
+  Made tensors = fsdp();
+  const Recognised found = tensors.run(CollectiveOp::all_reduce, 200, 200'000).recognised();
+  EXPECT_EQ(found.kind, Parallelism::model);
+  EXPECT_THAT(found.why, HasSubstr("12 annotations of FullyShardedDataParallel; all-reduces in forward"));
+  Made experts = fsdp();
+  EXPECT_EQ(experts.run(CollectiveOp::all_to_all, 200).recognised().kind, Parallelism::model);
+  Made loss = fsdp();
+  EXPECT_EQ(loss.run(CollectiveOp::all_reduce, 390, 4).recognised().kind, Parallelism::sharded);
+}
+
 TEST(Parallelism, SeveralDevicesWithoutGradientsReduced) {
   Made made;
   made.devices = 4;
