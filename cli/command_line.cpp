@@ -6,18 +6,31 @@
 #include <exception>
 #include <iterator>
 #include <ostream>
+#include <string>
 
 #include "cli/failure.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
+#include "tracer/store/schema/migrations.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::cli {
 namespace {
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 done, 2 the command line or the scenario is wrong, 3 something is missing on this machine,\n"
-    "            4 the run failed, 5 the data cannot support the answer.";
+    "Exit codes: 0 done, 1 a limit of compare --fail-if is exceeded, 2 the command line or the scenario is wrong,\n"
+    "            3 something is missing on this machine, 4 the run failed, 5 the data cannot support the answer.";
+
+// Text of `ddpprof --version --verbose`.
+std::string versions() {
+  int oldest = store::schema_version;
+  for (const store::Migration& step : store::migrations()) oldest = std::min(oldest, step.from);
+  return "ddpprof " DDPPROF_VERSION "\ndatabase schema " + std::to_string(store::schema_version) +
+         " (databases of versions " + std::to_string(oldest) + " to " + std::to_string(store::schema_version - 1) +
+         " are upgraded when they are opened)\n"
+         "torch: records trainings with torch 2.1 or newer, imports traces of torch 1.8 to 2.15\n";
+}
 
 // Returns true for launchers and interpreters of trainings, and for scripts.
 bool is_program(const std::string& word) {
@@ -115,9 +128,15 @@ int report_failure(Context& context, const CLI::App* app, const std::string& tex
 int run_command_line(const std::vector<std::string>& given, Context& context) {
   const std::vector<std::string> arguments = with_help_word(given);
   const std::vector<std::unique_ptr<Subcommand>> subcommands = all_subcommands();
+  if (std::ranges::is_permutation(arguments, std::vector<std::string>{"--version", "--verbose"})) {
+    context.out << versions();
+    context.out.flush();
+    return static_cast<int>(ExitCode::done);
+  }
   CLI::App root("Measures distributed training on the available workers and predicts N workers.", "ddpprof");
   root.set_help_flag("-h,--help", "Print this help and exit");
-  root.set_version_flag("--version", "ddpprof " DDPPROF_VERSION, "Print the version and exit");
+  root.set_version_flag("--version", "ddpprof " DDPPROF_VERSION,
+                        "Print the version and exit; with --verbose also the versions of databases and torch");
   root.footer("ddpprof help SUBCOMMAND shows the options and two examples of a subcommand.\n" +
               std::string(exit_codes));
   root.get_formatter()->column_width(38);

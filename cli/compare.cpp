@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/report/tables/compare/compare.hpp"
+#include "cli/compare_limits.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/compare.hpp"
@@ -24,7 +25,7 @@ class CompareSubcommand final : public Subcommand {
     return "Compare two trace databases, or two N or batches of one, differences first";
   }
   std::vector<std::string_view> examples() const override {
-    return {"ddpprof compare before.db after.db", "ddpprof compare job.db --workers 1,4"};
+    return {"ddpprof compare before.db after.db --fail-if \"step>3%\"", "ddpprof compare job.db --workers 1,4"};
   }
 
   void declare(CLI::App& app) override {
@@ -35,6 +36,12 @@ class CompareSubcommand final : public Subcommand {
     app.add_option("--batches", batches_,
                    "Two batches per worker of A.db, e.g. 16,32: compares the second with the first")
         ->type_name("N,N");
+    app.add_option(
+           "--fail-if", limits_,
+           "Exit code 1 if a change is beyond this limit and its interval excludes the limit (repeatable): step>3%,\n"
+           "exposed>10%, throughput<-3%; also compute, communication, skew, host, data_wait, copies")
+        ->type_name("LIMIT")
+        ->allow_extra_args(false);
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -43,20 +50,25 @@ class CompareSubcommand final : public Subcommand {
     if (b_.empty() == (workers_.empty() && batches_.empty()) || (!workers_.empty() && !batches_.empty()))
       throw Failure(ExitCode::usage, "what to compare is not clear",
                     "two databases; or one database and either --workers or --batches");
+    std::vector<ChangeLimit> limits;
+    for (const std::string& text : limits_) limits.push_back(parse_change_limit(text));
     store::Database a = store::Database::open_read(a_);
     if (b_.empty()) {
       const auto [first, second] = workers_.empty() ? two(batches_, "--batches") : two(workers_, "--workers");
-      return show(report::compare_within(a, first, second), format, context);
+      return show(report::compare_within(a, first, second), limits, format, context);
     }
     store::Database b = store::Database::open_read(b_);
-    return show(scenario_queries::compare(a, b), format, context);
+    return show(scenario_queries::compare(a, b), limits, format, context);
   }
 
  private:
   // Returns ExitCode::data if no configuration was compared. The report has the reason.
-  static ExitCode show(const report::Report& compared, report::Format format, Context& context) {
+  static ExitCode show(report::Report compared, const std::vector<ChangeLimit>& limits, report::Format format,
+                       Context& context) {
+    const bool nothing = !compared.tables.front().empty.empty();
+    const bool exceeded = !limits.empty() && !nothing && add_change_limits(compared, limits);
     render(compared, format, context.out, style_of(context));
-    return compared.tables.front().empty.empty() ? ExitCode::done : ExitCode::data;
+    return nothing ? ExitCode::data : exceeded ? ExitCode::changed : ExitCode::done;
   }
 
   // Returns the selections of "first,second" in this order. Throws Failure unless these are two different numbers.
@@ -74,6 +86,7 @@ class CompareSubcommand final : public Subcommand {
   }
 
   std::string a_, b_, workers_, batches_, format_ = "table";
+  std::vector<std::string> limits_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace ddpprof::cli {
 
 enum class ExitCode : int {
   done = 0,
+  changed = 1,  // ddpprof compare --fail-if: a limit is exceeded
   usage = 2,    // the command line or the scenario is wrong
   machine = 3,  // a device, memory or a program is missing on this machine
   failed = 4,   // the run failed: a rank died, a timeout, an output that cannot be written

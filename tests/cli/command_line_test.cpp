@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof {
 namespace {
@@ -45,6 +46,11 @@ TEST_F(CommandLine, VersionIsTheProjects) {
   const Outcome version = run_ddpprof({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out, "ddpprof " DDPPROF_VERSION "\n");
+  const Outcome verbose = run_ddpprof({"--version", "--verbose"});
+  EXPECT_EQ(verbose.code, 0);
+  EXPECT_THAT(verbose.out, StartsWith("ddpprof " DDPPROF_VERSION "\ndatabase schema " +
+                                      std::to_string(store::schema_version) + " (databases of versions 1 to "));
+  EXPECT_THAT(verbose.out, HasSubstr("\ntorch: "));
 }
 
 struct Wrong {
