@@ -6,8 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <deque>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -16,6 +14,7 @@
 
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/import.hpp"
+#include "runner/job/last_lines.hpp"
 #include "runner/launcher/bounded.hpp"
 #include "runner/measure/error.hpp"
 #include "runner/measure/interruption.hpp"
@@ -39,19 +38,6 @@ std::string shared_part(const JobRequest& request) {
               {"learning_rate", request.learning_rate},
               {"steps", request.steps}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::string last_lines(const fs::path& log) {
-  constexpr std::size_t most_lines = 8, longest = 300;
-  std::ifstream file(log);
-  std::deque<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    lines.push_back(line.substr(0, longest));
-    if (lines.size() > most_lines) lines.pop_front();
-  }
-  std::string text;
-  for (const std::string& line : lines) text += "\n    " + line;
-  return text;
 }
 
 std::string end_text(const launcher::BoundedEnd& end) {

@@ -80,6 +80,8 @@ fs::path find_python_module() {
   return find_part("DDPPROF_PYTHON_MODULE", "ddpprof-python", {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
 }
 
+fs::path find_comm_script() { return find_python_module() / "bench" / "comm.py"; }
+
 Installation find_installation() {
   Installation found;
   found.worker = find_worker();

@@ -17,6 +17,7 @@ Installation find_installation();
 std::filesystem::path find_worker();
 std::filesystem::path find_tracer();
 std::filesystem::path find_python_module();  // the folder with sitecustomize.py, injected into Python processes
+std::filesystem::path find_comm_script();    // the script that bench-comm starts with the user's launcher
 std::filesystem::path find_gui();            // ddpprof-gui
 
 }  // namespace ddpprof::measure
