@@ -34,7 +34,7 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--workers", workers_, "Worker counts, e.g. 8,64")->type_name("N,…")->required();
     app.add_option(
            "--base", base_,
-           "Learning rate tuned at the base workers (default: the scenario's; recordings and imports have none)")
+           "Learning rate tuned at the base workers (default: the scenario's, or the recorded one of the smallest N)")
         ->type_name("LR");
     app.add_option("--base-workers", base_workers_, "Workers at which that rate was tuned (default: the scenario's)")
         ->type_name("N")
@@ -150,13 +150,21 @@ class LearningRateSubcommand final : public Subcommand {
       if (base_) {
         options.base_lr = *base_;
         question.base_known = true;
+        question.base_from = "--base";
       }
       if (base_workers_) {
         options.base_workers = *base_workers_;
         options.tuned_batch.reset();
+        question.batch_from = "--base-workers";
       }
-      if (base_batch_) options.tuned_batch = base_batch_;
-      options.base_batch();  // throws if it is too large
+      if (base_batch_) {
+        options.tuned_batch = base_batch_;
+        question.batch_from = "--base-batch";
+      }
+      const std::int64_t base_batch = options.base_batch();  // throws if it is too large
+      if (question.base_known && !context.quiet)
+        context.messages << fmt::format("ddpprof lr: base rate {:.6g} ({}) at a global batch of {} samples ({})\n",
+                                        options.base_lr, question.base_from, base_batch, question.batch_from);
       if (samples_) options.samples = *samples_;
       if (epochs_) options.epochs = *epochs_;
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
@@ -169,8 +177,13 @@ class LearningRateSubcommand final : public Subcommand {
       } else {
         use_recorded(question);
         if (!question.base_known || !question.adaptive) {
-          render({"lr", "Learning rate", {report::rate_choice_table(question.choice())}}, format, context.out,
-                 style_of(context));
+          if (noise_scale)
+            throw Failure(ExitCode::usage, "--noise-scale needs a base rate and the optimizer",
+                          question.base_known ? "--optimizer sgd or adaptive" : "--base with the tuned rate",
+                          "the recording does not contain it");
+          report::Report factors{"lr", "Learning rate", {report::rate_choice_table(question.choice())}};
+          if (!measured.empty()) factors.tables.push_back(report::gradient_noise_table(measured));
+          render(factors, format, context.out, style_of(context));
           return ExitCode::done;
         }
       }

@@ -16,7 +16,8 @@ struct RecordedTraining {
   std::int64_t workers = 0;  // the smallest measured N
   std::int64_t batch_per_worker = 0;
   std::int64_t accumulation = 1;
-  std::string optimizer;  // its class: "AdamW"
+  std::string optimizer;       // its class: "AdamW"
+  double learning_rate = 0.0;  // at `workers`; 0 also if its measurements have different rates
 };
 
 // Returns the training of the workload that predictions use. Empty if there is no measurement. Throws

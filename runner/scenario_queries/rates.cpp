@@ -1,6 +1,7 @@
 #include "runner/scenario_queries/rates.hpp"
 
 #include <SQLiteCpp/Exception.h>
+#include <fmt/format.h>
 
 #include "analysis/metrics/loss_curves.hpp"
 #include "analysis/metrics/recorded_training.hpp"
@@ -54,6 +55,8 @@ RateQuestion stored_question(const scenario::Scenario& scenario, store::Database
                              std::span<const metrics::MeasuredNoise> measured) {
   RateQuestion question;
   question.options = learning_rate_options(scenario, database);
+  question.base_from = "of the scenario";
+  question.batch_from = "of the scenario";
   question.batch = scenario.workload.batch_per_worker;
   question.accumulation = scenario.workload.accumulation;
   question.optimizer = scenario::to_string(scenario.workload.optimizer.kind);
@@ -73,10 +76,15 @@ RateQuestion recorded_question(store::Database& database) {
     RateQuestion question;
     question.batch = training->batch_per_worker;
     question.accumulation = training->accumulation;
-    question.base_known = false;
+    question.base_known = training->learning_rate > 0.0;
+    question.base_from = fmt::format("as recorded at N = {}", training->workers);
+    question.batch_from = fmt::format("assumed: that of N = {}, the smallest measured one; --base-batch or "
+                                      "--base-workers sets another",
+                                      training->workers);
     question.optimizer = training->optimizer;
     question.adaptive = metrics::is_adaptive(training->optimizer);
     fit::LearningRateOptions& options = question.options;
+    if (question.base_known) options.base_lr = training->learning_rate;
     options.base_workers = training->workers;
     options.samples_per_worker = question.batch * question.accumulation;
     options.samples = options.epochs = 1;  // not used while steps_known is false

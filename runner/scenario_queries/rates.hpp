@@ -29,6 +29,8 @@ struct RateQuestion {
   std::vector<learning_rate::BatchSamples> samples_to_target;
   double price_per_gpu_hour = 0.0;  // 0: unknown
   bool base_known = true;           // false: the options' base rate is a placeholder
+  std::string base_from;            // the origin of the base rate, in words
+  std::string batch_from;           // the origin of the batch at which it was tuned
   std::string optimizer;            // its name; empty: unknown
   std::optional<bool> adaptive;     // empty: unknown
 
@@ -44,8 +46,8 @@ struct RateQuestion {
 // Throws fit::NotSupported like learning_rate_options.
 RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const metrics::MeasuredNoise>);
 
-// Returns the question of a file without a scenario: the recorded batch and optimizer, and a base rate that was tuned
-// at the smallest measured N. The base rate, the samples of an epoch and the epochs are unknown. `batch` is 0 if it is
+// Returns the question of a file without a scenario: the recorded batch and optimizer, and as base rate the recorded
+// rate of the smallest measured N, if there is one. The samples of an epoch and the epochs are unknown. `batch` is 0 if it is
 // not recorded. Throws fit::NotSupported if the file has no measurement of a training.
 RateQuestion recorded_question(store::Database&);
 

@@ -101,6 +101,27 @@ TEST_F(AnswerCommand, WithoutABaseRateThereAreFactorsAndNoRate) {
   EXPECT_THAT(report.out, Not(HasSubstr("0.01"))) << "no base rate was given";
 }
 
+// The rate that ddpprof's Python module recorded at N = 1 is the base rate, at the batch of N = 1: 16 samples.
+TEST_F(AnswerCommand, TheRecordedRateIsTheBaseAndItsOriginIsStated) {
+  const std::string adam = imported("AdamW");
+  store::Database::open_write(adam).sql().exec(
+      "UPDATE measurement SET options = json_set(options, '$.learning_rate', 0.003)");
+  const Outcome outcome = run_ddpprof({"lr", adam, "--workers", "4", "--format", "json"});
+  EXPECT_THAT(outcome.messages, HasSubstr("base rate 0.003 (as recorded at N = 1) at a global batch of 16 samples "
+                                          "(assumed: that of N = 1, the smallest measured one"));
+  const auto rows = table({"lr", adam, "--workers", "4", "--format", "json"}, "learning_rate");
+  EXPECT_DOUBLE_EQ(rows.at(0)["target_lr"].get<double>(), 0.006) << "square root rule";
+  const Outcome given = run_ddpprof({"lr", adam, "--workers", "4", "--base", "0.1", "--base-batch", "32"});
+  EXPECT_THAT(given.messages, HasSubstr("base rate 0.1 (--base) at a global batch of 32 samples (--base-batch)"));
+  EXPECT_THAT(run_ddpprof({"report", adam}).out, HasSubstr("square root rule for AdamW"));
+}
+
+TEST_F(AnswerCommand, ANoiseScaleWithoutABaseRateIsAnError) {
+  const Outcome outcome = run_ddpprof({"lr", imported("AdamW"), "--workers", "4", "--noise-scale", "100"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.messages, HasSubstr("--noise-scale needs a base rate"));
+}
+
 TEST_F(AnswerCommand, ImportAndReportEndWithOneScreenAndFullPrintsTheRest) {
   const std::string out = (folder_ / "screen.db").string();
   const Outcome screen = run_ddpprof({"import", file("rank0.json", trace_of("SGD")), "--out", out, "--overwrite"});
