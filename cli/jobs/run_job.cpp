@@ -130,6 +130,8 @@ ExitCode run_job(const RunJob& run, Context& context) {
   options.quiet = context.quiet;
   const job::JobSweepResult result =
       job::sweep_jobs(database, request, plan, source, begun.measured, options, context.messages);
+  if (const std::string warning = job::warn_of_threads(database); !warning.empty())
+    context.messages << "ddpprof run: warning: " << warning << '\n';
   database.finish_load();
   if (result.measured > 0) {
     // Only a scenario file asks for predictions.

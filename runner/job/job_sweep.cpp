@@ -270,4 +270,41 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
   return result;
 }
 
+std::string warn_of_threads(store::Database& database) {
+  try {
+    std::map<std::int64_t, std::int64_t> threads;  // by N
+    bool equal_share = true, differ = false;
+    SQLite::Statement query(database.sql(),
+                            "SELECT world_size, nodes, threads_per_rank, cores FROM measurement WHERE kind = 'import' "
+                            "AND device = 'cpu' ORDER BY world_size, id");
+    while (query.executeStep()) {
+      const std::int64_t workers = query.getColumn(0).getInt64(), nodes = query.getColumn(1).getInt64();
+      const std::int64_t ranks_per_host = (workers + nodes - 1) / std::max<std::int64_t>(1, nodes);
+      const std::int64_t used = threads.try_emplace(workers, query.getColumn(2).getInt64()).first->second;
+      differ = differ || used != threads.begin()->second;
+      equal_share = equal_share && used == std::max<std::int64_t>(1, query.getColumn(3).getInt64() / ranks_per_host);
+    }
+    constexpr const char* code = "threads_differ";
+    SQLite::Statement earlier(database.sql(), "DELETE FROM diagnostic WHERE code = ?");
+    earlier.bind(1, code);
+    earlier.exec();
+    if (!differ || equal_share) return "";
+    std::vector<std::string> found;
+    for (const auto& [workers, number] : threads) found.push_back(fmt::format("{} at N = {}", number, workers));
+    store::DiagnosticRow row;
+    row.measurement_id = database.sql().execAndGet("SELECT MIN(id) FROM measurement WHERE kind = 'import'").getInt64();
+    row.severity = "warning";
+    row.code = code;
+    row.message = fmt::format("threads per rank differ: {}. Compute differs with them, and not only with N",
+                              fmt::join(found, ", "));
+    row.advice =
+        "set OMP_NUM_THREADS for all N and measure again: torchrun sets it to 1 if it starts several ranks, and leaves "
+        "it unset for one";
+    store::Inserter<store::DiagnosticRow>(database).insert(row);
+    return row.message + "; " + row.advice;
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
 }  // namespace ddpprof::job

@@ -47,4 +47,8 @@ void record_request(store::Database&, const JobRequest&);
 JobSweepResult sweep_jobs(store::Database&, const JobRequest&, const std::vector<JobRun>& plan, const TraceSource&,
                           const std::set<std::string>& measured, const JobSweepOptions&, std::ostream& messages);
 
+// Returns a warning if the runs on CPUs had different numbers of threads per rank at different N, other than an equal
+// share of the cores. Empty if not. The warning is also a diagnostic of the first measurement.
+std::string warn_of_threads(store::Database&);
+
 }  // namespace ddpprof::job
