@@ -176,6 +176,8 @@ class Record : public Subcommand {
     app.add_option("--max-mb", max_mb_, "Limit of recorded MiB per process (default 1024)")
         ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
     declare_bounds(app, given_);
+    app.add_option("--noise-scale", noise_steps_, noise_scale_help)
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
     app.add_flag("--keep-shards", keep_shards_, "Keep the recorded shards in FILE.db.recording");
     app.add_flag("--no-raw", no_raw_,
                  "Leave out single events: the database is smaller, and its timeline does not show them");
@@ -187,7 +189,7 @@ class Record : public Subcommand {
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     const measure::RecordingBounds bounds = measure::checked_bounds(given_);
-    const Tracers tracers(tracer_, given_, bounds);
+    const Tracers tracers(tracer_, given_, bounds, noise_steps_);
     const fs::path tracer = measure::find_tracer();
     if (!append_.empty()) out_ = append_;
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
@@ -375,6 +377,7 @@ class Record : public Subcommand {
   measure::RecordingOptions given_;
   std::string out_, append_, format_ = "table", model_, tracer_ = "auto";
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
+  std::int64_t noise_steps_ = 0;
   bool full_ = false, overwrite_ = false, no_raw_ = false, keep_shards_ = false;
 };
 

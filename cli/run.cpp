@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "cli/jobs/record_python.hpp"
 #include "cli/jobs/run_job.hpp"
 #include "cli/option_values.hpp"
 #include "cli/plan_text.hpp"
@@ -167,6 +168,8 @@ class Run : public Subcommand {
     add(app.add_option("--repeats", repeats_, "Runs of each N and batch (default 1)"))
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
     add(app.add_option("--steps", of_command_.window, "Steps to measure, e.g. 20-60 (default 10-49)"));
+    add(app.add_option("--noise-scale", of_command_.noise_steps, noise_scale_help))
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
     add(app.add_option("--tracer", tracer_,
                        "torch: torch.profiler in each Python process that trains; own: the job writes its traces to\n"
                        "the folder DDPPROF_TRACE_DIR"))

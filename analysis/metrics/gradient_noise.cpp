@@ -59,9 +59,9 @@ std::map<std::int64_t, Run> read(SQLite::Database& db) {
       "SELECT m.id, m.world_size, m.repeat, m.model, m.accumulation, m.options, st.step, st.samples, "
       "st.local_gradient_sqr, "
       "st.gradient_sqr, st.duration_ns FROM step st JOIN shard sh ON sh.id = st.shard_id "
-      "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.kind = 'train' AND m.strategy = "
-      "'ddp' AND m.id IN (SELECT o.measurement_id FROM shard o JOIN step s ON s.shard_id = o.id WHERE "
-      "s.local_gradient_sqr IS NOT NULL AND s.kind = 'measured') ORDER BY m.id, st.step, sh.rank");
+      "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = CASE m.kind WHEN 'train' THEN 'measured' WHEN "
+      "'import' THEN 'warmup' END AND m.strategy = 'ddp' AND m.id IN (SELECT o.measurement_id FROM shard o JOIN step s "
+      "ON s.shard_id = o.id WHERE s.local_gradient_sqr IS NOT NULL) ORDER BY m.id, st.step, sh.rank");
   while (row.executeStep()) {
     const auto [found, fresh] = runs.try_emplace(row.getColumn(0).getInt64());
     Run& run = found->second;

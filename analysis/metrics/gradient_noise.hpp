@@ -18,7 +18,8 @@ class Database;
 
 namespace ddpprof::metrics {
 
-// The noise of one measurement, over its measured steps in which every rank recorded norms (measure.gradient_noise_every).
+// The noise of one measurement, over its steps in which every rank recorded norms: measured steps
+// (measure.gradient_noise_every), or steps of a recorded job before its measured ones (--noise-scale).
 // With two or more ranks the ranks' own gradients are compared with the averaged gradient; with one rank the first
 // micro-batch is compared with the whole step.
 struct MeasuredNoise {
@@ -33,7 +34,9 @@ struct MeasuredNoise {
   std::optional<double> cost_share;              // cost of the norms / time of all measured steps
 };
 
-inline constexpr const char* measure_noise_command = "ddpprof run SCENARIO.yaml --set measure.gradient_noise_every=5";
+inline constexpr const char* measure_noise_command =
+    "ddpprof run SCENARIO.yaml --set measure.gradient_noise_every=5, or in a Python job: ddpprof record --noise-scale "
+    "200";
 inline constexpr double noise_confidence = 0.9;  // of `band`
 // From this number of steps on, the coverage of a band is about nominal if neighbouring steps are weakly correlated;
 // noise_band.hpp lists the coverage in other cases.

@@ -31,13 +31,18 @@ void refuse_window(const std::string& steps, const std::string& option) {
 }
 
 Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given,
-                 const measure::RecordingBounds& bounds) {
+                 const measure::RecordingBounds& bounds, std::int64_t noise_steps)
+    : noise_steps_(noise_steps) {
   if (name != "auto" && name != "native" && name != "torch" && name != "both")
     throw Failure(ExitCode::usage, "--tracer: '" + name + "' is unknown", "auto, native, torch or both", "");
   native_ = name != "torch";
+  if (name == "native" && noise_steps > 0)
+    throw Failure(ExitCode::usage, "--noise-scale needs ddpprof's Python module, which --tracer native leaves out",
+                  "--tracer auto or torch", "leave out one of the two");
   if (name == "native") return;
   const bool asked = name != "auto";
-  if (asked) mode_ = python_tracer::Mode::always;
+  // Norms are stored with the traces of torch.profiler.
+  if (asked || noise_steps > 0) mode_ = python_tracer::Mode::always;
   if (given.delay_s || given.duration_s || !given.toggle_signal.empty() || !given.step_range.empty()) {
     if (name == "torch")
       throw Failure(ExitCode::usage,
@@ -55,7 +60,7 @@ std::map<std::string, std::string> Tracers::environment(const std::filesystem::p
   std::error_code error;
   std::filesystem::create_directory(folder, error);
   if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
-  return python_tracer::environment({measure::find_python_module(), folder, *window_, mode_});
+  return python_tracer::environment({measure::find_python_module(), folder, *window_, mode_, noise_steps_});
 }
 
 }  // namespace ddpprof::cli

@@ -16,6 +16,10 @@ inline constexpr const char* tracer_help =
     "or "
     "auto: torch where the native tracer has nothing to record";
 
+inline constexpr const char* noise_scale_help =
+    "Measure the norms of the gradient in this many steps before the window, for the gradient noise scale\n"
+    "of ddpprof lr, e.g. 200";
+
 // Returns the steps that the Python module observes; none if the bounds leave too few.
 std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBounds& bounds);
 
@@ -24,8 +28,9 @@ std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBound
 
 class Tracers {
  public:
-  // Throws Failure if the name is unknown, or if the bounds contradict the choice.
-  Tracers(const std::string& name, const measure::RecordingOptions& given, const measure::RecordingBounds& bounds);
+  // Throws Failure if the name is unknown, or if the bounds or the norms contradict the choice.
+  Tracers(const std::string& name, const measure::RecordingOptions& given, const measure::RecordingBounds& bounds,
+          std::int64_t noise_steps);
 
   bool native() const { return native_; }
   bool torch() const { return window_.has_value(); }
@@ -39,6 +44,7 @@ class Tracers {
  private:
   bool native_ = true;
   python_tracer::Mode mode_ = python_tracer::Mode::automatic;
+  std::int64_t noise_steps_ = 0;
   std::optional<python_tracer::StepWindow> window_;
 };
 

@@ -47,6 +47,9 @@ std::optional<python_tracer::StepWindow> window_of_job(const scenario::Command& 
   measure::RecordingOptions bounds;
   bounds.steps = command.window;
   const std::optional<python_tracer::StepWindow> window = window_of(measure::checked_bounds(bounds));
+  if (command.tracer == scenario::JobTracer::own && command.noise_steps > 0)
+    throw Failure(ExitCode::usage, "--noise-scale needs ddpprof's Python module, which --tracer own leaves out",
+                  "--tracer torch", "leave out one of the two");
   if (command.tracer == scenario::JobTracer::own) return std::nullopt;
   if (!window) refuse_window(command.window, "--tracer torch");
   return window;
@@ -116,7 +119,7 @@ ExitCode run_job(const RunJob& run, Context& context) {
     return ExitCode::done;
   }
   const job::TraceSource source =
-      window ? job::injected_traces(measure::find_python_module(), *window) : job::own_traces();
+      window ? job::injected_traces(measure::find_python_module(), *window, scenario.command.noise_steps) : job::own_traces();
   Begun begun = begin(run, request, file, context);
   store::Database& database = begun.target.database;
   job::JobSweepOptions options;

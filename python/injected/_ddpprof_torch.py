@@ -1,7 +1,7 @@
 """Observes the optimizer steps of one training process, and runs torch.profiler in a bounded window of them.
 
-Loaded by sitecustomize.py after the import of torch.optim.optimizer. Steps are counted from 0 for each optimizer. The
-window first … last has these parts:
+Loaded by sitecustomize.py after the import of torch.optim.optimizer. Steps are counted from 0 for each optimizer. Before
+the window first … last come the steps with norms of the gradient, if any (_ddpprof_noise.py). The window has these parts:
 
     first - 1               the facts of the job are read: DDP's wrapper or the model, batch, accumulation
     first … start - 2       steps are timed without the profiler
@@ -26,9 +26,14 @@ _FORMAT = 1
 
 
 def _window():
-    first, last = (int(part) for part in os.environ["DDPPROF_PYTHON_STEPS"].split("-"))
+    first, last = (int(part) + _noise_steps() for part in os.environ["DDPPROF_PYTHON_STEPS"].split("-"))
     traced = max(1, min(_MOST_TRACED_STEPS, (last - first + 1) // 2))
     return first, last - traced + 1, last
+
+
+def _noise_steps():
+    number = os.environ.get("DDPPROF_PYTHON_NOISE_STEPS", "")
+    return int(number) if number.isdigit() else 0
 
 
 def _instances(of):
@@ -111,6 +116,7 @@ class Tracer:
         self.automatic = os.environ.get("DDPPROF_PYTHON_MODE") != "always"
         self.folder = os.environ["DDPPROF_PYTHON_DIR"]
         self.guarded = None
+        self.noise_steps = _noise_steps()
         self.forget()
 
     def forget(self):
@@ -124,6 +130,7 @@ class Tracer:
         self.ended = False
         self.models = []
         self.facts = {}
+        self.noise = None
         self.durations_ns = []
         self.begin_ns = self.before_ns = 0
         self.profiler = self.annotation = self.rank = self.thread = None
@@ -146,6 +153,8 @@ class Tracer:
         if self.leader is not None and key != self.leader:
             return
         done = self.counts[key] = self.counts.get(key, 0) + 1  # steps 0 … done - 1 have ended
+        if self.noise_steps and self.first - self.noise_steps <= done <= self.first:
+            self.observe_noise(optimizer, done, now_ns)
         if done < self.first - 1:
             return
         self.in_window(optimizer, done, now_ns)
@@ -170,14 +179,39 @@ class Tracer:
             else:
                 self.finish("window")
 
+    # The noise_steps steps before the window.
+    def observe_noise(self, optimizer, done, now_ns):
+        """A failure costs the norms, not the trace."""
+        try:
+            if done == self.first - self.noise_steps:
+                self.leader = _key(optimizer)
+                self.noise = _noise_watch(optimizer, done)
+            elif self.noise is not None:
+                self.noise.after_step(now_ns)
+                if done == self.first:
+                    self.noise.remove()
+                    why = self.noise.problem()
+                    if why:
+                        self.report("problem", reason="no noise scale: " + why)
+                    else:
+                        self.facts["norms"] = self.noise.facts()
+                    self.noise = None
+        except Exception as error:
+            self.leave_noise()
+            self.report("problem", reason="no noise scale: %s" % (error,))
+
+    def leave_noise(self):
+        if self.noise is not None:
+            self.noise.remove()
+            self.noise = None
+
     # The step before the window.
     def watch_models(self):
         import torch
 
         if self.start - 1 <= self.first:  # no step without the profiler
             raise RuntimeError("the window of steps is too short")
-        parallel = sys.modules.get("torch.nn.parallel.distributed")
-        wrappers = _instances(parallel.DistributedDataParallel) if parallel else []
+        wrappers = _wrappers()
         self.wrapped = bool(wrappers)
         for model in wrappers or _models(torch):
             try:
@@ -311,6 +345,7 @@ class Tracer:
     def give_up(self, reason):
         """Removes everything without a trace. The reason is reported, unless it is None."""
         try:
+            self.leave_noise()
             for one in self.models:
                 one.handle.remove()
             self.end_annotation()
@@ -351,6 +386,24 @@ def _key(optimizer):
     groups = optimizer.param_groups
     parameters = next((group["params"] for group in groups if group["params"]), ())
     return id(optimizer), id(parameters[0]) if parameters else 0
+
+
+def _wrappers():
+    """Returns the live modules with DistributedDataParallel."""
+    parallel = sys.modules.get("torch.nn.parallel.distributed")
+    return _instances(parallel.DistributedDataParallel) if parallel else []
+
+
+def _noise_watch(optimizer, first):
+    """Loads the module of the norms as sitecustomize.py loads this one."""
+    import torch
+
+    module = type(sys)("_ddpprof_noise")
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_ddpprof_noise.py")
+    with open(path) as file:
+        exec(compile(file.read(), path, "exec"), module.__dict__)
+    sys.modules[module.__name__] = module
+    return module.NoiseWatch(torch, _wrappers(), optimizer, first)
 
 
 def _sharding(model):

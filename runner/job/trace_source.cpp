@@ -65,7 +65,8 @@ TraceSource own_traces() {
   return source;
 }
 
-TraceSource injected_traces(const fs::path& module_folder, const python_tracer::StepWindow& window) {
+TraceSource injected_traces(const fs::path& module_folder, const python_tracer::StepWindow& window,
+                            std::int64_t noise_steps) {
   const auto python_folder = [](const fs::path& folder) { return folder / "python"; };
   const auto own_folder = [](const fs::path& folder) { return folder / "own"; };
   const TraceSource own = own_traces();
@@ -74,7 +75,8 @@ TraceSource injected_traces(const fs::path& module_folder, const python_tracer::
     fs::create_directories(python_folder(folder));
     fs::create_directories(own_folder(folder));
     std::map<std::string, std::string> variables =
-        python_tracer::environment({module_folder, python_folder(folder), window, python_tracer::Mode::always});
+        python_tracer::environment(
+            {module_folder, python_folder(folder), window, python_tracer::Mode::always, noise_steps});
     variables.merge(own.environment(own_folder(folder)));
     return variables;
   };

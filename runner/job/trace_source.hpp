@@ -29,6 +29,8 @@ TraceSource own_traces();
 
 // ddpprof's Python module traces the steps of `window` in every Python process of the job that trains. If the job also
 // writes traces itself, as for own_traces(), these are used. `module_folder` is measure::find_python_module().
-TraceSource injected_traces(const std::filesystem::path& module_folder, const python_tracer::StepWindow& window);
+// `noise_steps`: python_tracer::Injection.
+TraceSource injected_traces(const std::filesystem::path& module_folder, const python_tracer::StepWindow& window,
+                            std::int64_t noise_steps = 0);
 
 }  // namespace ddpprof::job

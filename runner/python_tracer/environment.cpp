@@ -12,6 +12,7 @@ std::map<std::string, std::string> environment(const Injection& injection) {
   return {{"PYTHONPATH", path},
           {"DDPPROF_PYTHON_DIR", injection.output_folder.string()},
           {"DDPPROF_PYTHON_STEPS", fmt::format("{}-{}", injection.window.first, injection.window.last)},
+          {"DDPPROF_PYTHON_NOISE_STEPS", fmt::format("{}", injection.noise_steps)},
           {"DDPPROF_PYTHON_MODE", injection.mode == Mode::always ? "always" : "automatic"}};
 }
 

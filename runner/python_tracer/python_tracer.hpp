@@ -28,6 +28,7 @@ struct Injection {
   std::filesystem::path output_folder;  // exists; one for each start of a job
   StepWindow window;
   Mode mode = Mode::automatic;
+  std::int64_t noise_steps = 0;  // steps before the window with norms of the gradient; the window then begins later
 };
 
 // Returns the variables with which Python processes load the module: PYTHONPATH (the folder, then this

@@ -59,6 +59,14 @@ void add_command_measure_specs(std::vector<KeySpec>& specs) {
        .form = Form::command,
        .doc = "`torch`: torch.profiler in each Python process that trains. `own`: the job writes its traces to the "
               "folder that the variable `DDPPROF_TRACE_DIR` names."}));
+  specs.push_back(bound<S, C, &Command::noise_steps>(
+      {.key = "measure.noise_steps",
+       .type = KeyType::integer,
+       .unit = "steps",
+       .limits = {.least = 0, .most = 1'000'000},
+       .form = Form::command,
+       .doc = "Steps of a command before the window in which the norms of the gradient are measured, for the gradient "
+              "noise scale of `ddpprof lr`. The window begins as many steps later. 0: none."}));
   specs.push_back(
       bound<S, C, &Command::timeout_s>({.key = "measure.job_timeout_s",
                                         .type = KeyType::integer,

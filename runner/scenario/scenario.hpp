@@ -106,6 +106,7 @@ struct Command {
   std::string learning_rate;  // value of {lr}; empty: none
   std::string window;         // steps to trace, "20-60"; empty: the tracer's default
   JobTracer tracer = JobTracer::torch;
+  std::int64_t noise_steps = 0;   // steps before the window with norms of the gradient
   std::int64_t timeout_s = 1800;  // of one run, from its start to SIGTERM
   std::int64_t grace_s = 30;      // from SIGTERM to SIGKILL
 

@@ -10,11 +10,12 @@ namespace {
 
 TEST(PythonEnvironment, TheModuleIsBeforeTheUsersPath) {
   setenv("PYTHONPATH", "src:lib", 1);
-  auto variables = environment({"/opt/module", "/tmp/out", {4, 15}, Mode::always});
+  auto variables = environment({"/opt/module", "/tmp/out", {4, 15}, Mode::always, 100});
   EXPECT_EQ(variables["PYTHONPATH"], "/opt/module:src:lib");
   EXPECT_EQ(variables["DDPPROF_PYTHON_DIR"], "/tmp/out");
   EXPECT_EQ(variables["DDPPROF_PYTHON_STEPS"], "4-15");
   EXPECT_EQ(variables["DDPPROF_PYTHON_MODE"], "always");
+  EXPECT_EQ(variables["DDPPROF_PYTHON_NOISE_STEPS"], "100");
   // An empty part would be the current folder.
   for (const char* none : {"", static_cast<const char*>(nullptr)}) {
     if (none != nullptr)

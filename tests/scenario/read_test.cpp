@@ -294,13 +294,13 @@ TEST(Read, TakesACommandInsteadOfAModel) {
 name: job
 workload: {command: [train.sh, --n, "{workers}", 2, 0.5, ""], nodes: 3, lr: 1e-3}
 workers: [2, 4]
-measure: {batches: [8, 16], repeats: 2, window: 20-60, tracer: own, job_timeout_s: 60, grace_s: 5}
+measure: {batches: [8, 16], repeats: 2, window: 20-60, tracer: own, noise_steps: 7, job_timeout_s: 60, grace_s: 5}
 predict: {workers: [8], inter_node: 8xndr}
 output: {database: a.db, raw: none, csv: csv, keep_traces: true}
 )");
   Scenario expected;
   expected.name = "job";
-  expected.command = {{"train.sh", "--n", "{workers}", "2", "0.5", ""}, 3, "1e-3", "20-60", JobTracer::own, 60, 5};
+  expected.command = {{"train.sh", "--n", "{workers}", "2", "0.5", ""}, 3, "1e-3", "20-60", JobTracer::own, 7, 60, 5};
   expected.workers = {2, 4};
   expected.measure.batches = {8, 16};
   expected.measure.repeats = 2;

@@ -42,9 +42,9 @@ double positive(const json& object, const char* key) {
   return std::isfinite(value) && value > 0.0 ? value : 0.0;
 }
 
-UntracedSteps untraced_steps(const json& object) {
+UntracedSteps untraced_steps(const json& object, const char* key) {
   UntracedSteps steps;
-  const auto found = object.find("untraced");
+  const auto found = object.find(key);
   if (found == object.end() || !found->is_object()) return steps;
   const auto durations = found->find("durations_ns");
   if (durations == found->end() || !durations->is_array() || durations->size() > static_cast<std::size_t>(most_steps))
@@ -57,6 +57,26 @@ UntracedSteps untraced_steps(const json& object) {
     steps.durations_ns.push_back(ns);
   }
   return steps.first > 0 && steps.begin_ns > 0 ? steps : UntracedSteps{};
+}
+
+std::vector<std::optional<double>> squared_norms(const json& object, const char* key) {
+  std::vector<std::optional<double>> norms;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return norms;
+  for (const json& one : *found) {
+    const double value = one.is_number() ? one.get<double>() : -1.0;
+    norms.push_back(std::isfinite(value) && value >= 0.0 ? std::optional(value) : std::nullopt);
+  }
+  return norms;
+}
+
+NormSteps norm_steps(const json& object) {
+  NormSteps norms{untraced_steps(object, "norms"), {}, {}};
+  const std::size_t steps = norms.steps.durations_ns.size();
+  if (steps == 0) return {};
+  norms.local_sqr = squared_norms(object.at("norms"), "local_sqr");
+  norms.whole_sqr = squared_norms(object.at("norms"), "whole_sqr");
+  return norms.local_sqr.size() == steps && norms.whole_sqr.size() == steps ? norms : NormSteps{};
 }
 
 }  // namespace
@@ -81,7 +101,8 @@ std::optional<JobFacts> read_job_facts(const json& value) {
   facts.boot_id = text(value, "boot_id");
   facts.python = text(value, "python");
   facts.torch = text(value, "torch");
-  facts.untraced = untraced_steps(value);
+  facts.untraced = untraced_steps(value, "untraced");
+  facts.norms = norm_steps(value);
   return facts;
 }
 

@@ -16,6 +16,14 @@ struct UntracedSteps {
   std::vector<std::int64_t> durations_ns;
 };
 
+// Steps with the squared norms of the gradient, before `untraced`. Empty without --noise-scale.
+struct NormSteps {
+  UntracedSteps steps;
+  // Of this rank before the all-reduce (on one rank the mean over its micro-batches), and after it. One of each per step;
+  // nullopt: unknown or not finite.
+  std::vector<std::optional<double>> local_sqr, whole_sqr;
+};
+
 // Numbers are 0 and texts are empty if they are unknown.
 struct JobFacts {
   std::int64_t batch = 0;         // first dimension of the first tensor that the model's forward received
@@ -29,6 +37,7 @@ struct JobFacts {
   std::string optimizer, host, boot_id, python, torch;
   std::string sharding;  // what divides parameters or optimizer state between the ranks
   UntracedSteps untraced;
+  NormSteps norms;
 };
 
 }  // namespace ddpprof::import

@@ -13,6 +13,7 @@
 #include "analysis/import/trace/collectives/collective_launches.hpp"
 #include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/collectives/gradient_group.hpp"
+#include "analysis/import/trace/job/job_steps.hpp"
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"
@@ -76,7 +77,8 @@ class TrainingBuilder {
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
     if (rank_.job) {
-      add_untraced_steps(rank_.job->untraced);
+      add_job_steps(*rank_.job, rank_.base_ns, product_of({training_.batch_per_worker, training_.accumulation}),
+                    training_.shard);
       if (rank_.job->accumulation > 0 && training_.steps > 0 && rank_.job->accumulation != training_.accumulation)
         note(Severity::warning, "accumulation_differs", 1,
              fmt::format("DDP's forward ran {} times in an optimizer step before the trace, but {} backwards were "
@@ -395,28 +397,6 @@ class TrainingBuilder {
                               times.whole().kernels > 0 ? std::optional(idle_ns) : std::nullopt});
       busy_ns_.push_back(time.busy_ns);
     }
-  }
-
-  // Inserts the steps that were timed without the profiler, before the traced ones. Their times are of another clock
-  // than the trace's: if that was set meanwhile, they end at the first traced step.
-  void add_untraced_steps(const UntracedSteps& untraced) {
-    ingest::ShardTrace& shard = training_.shard;
-    if (shard.steps.empty() || untraced.durations_ns.empty()) return;
-    std::int64_t all_ns = 0;
-    for (const std::int64_t duration_ns : untraced.durations_ns) all_ns = sum_of(all_ns, duration_ns);
-    if (all_ns > longest_ns) return;
-    std::int64_t start_ns = std::min(untraced.begin_ns - rank_.base_ns, shard.steps.front().time.start_ns - all_ns);
-    std::vector<ingest::StepFact> steps;
-    for (const std::int64_t duration_ns : untraced.durations_ns) {
-      const auto number = untraced.first + static_cast<std::int64_t>(steps.size());
-      steps.push_back({number,
-                       vocabulary::StepKind::untraced,
-                       product_of({training_.batch_per_worker, training_.accumulation}),
-                       {start_ns, start_ns + duration_ns}});
-      start_ns += duration_ns;
-    }
-    if (!shard.totals.empty()) shard.totals.insert(shard.totals.begin(), steps.size(), {});
-    shard.steps.insert(shard.steps.begin(), steps.begin(), steps.end());
   }
 
   // Returns for each step the waits for data, and the collectives that the host executes (Gloo with tensors on a GPU).

@@ -77,6 +77,27 @@ TEST_F(JobFacts, StepsWithoutTheProfilerAreStepsOfTheirOwnKind) {
               HasSubstr("800 µs without the profiler and 1 ms with it (+25 %)"));
 }
 
+// --noise-scale: norms of the steps before the others. They are warm-up steps, because the norms make them longer.
+TEST_F(JobFacts, StepsWithNormsAreWarmUpStepsBeforeTheOthers) {
+  const std::string norms = replaced(
+      facts, R"("untraced":)",
+      R"("norms": {"first": 8, "begin_ns": 900000000, "durations_ns": [500000, 600000], "local_sqr": [8.5, 4.0], )"
+      R"("whole_sqr": [2.25, null]}, "untraced":)");
+  read(norms, norms);
+  for (const char* rank : {"0", "1"})
+    EXPECT_EQ(
+        rows("SELECT st.step, st.kind, st.duration_ns, st.start_ns, ifnull(st.local_gradient_sqr, 'none'), "
+             "ifnull(st.gradient_sqr, 'none') FROM step st JOIN shard s ON s.id = st.shard_id WHERE st.step < 11 AND "
+             "st.kind <> 'measured' AND s.rank = " +
+             std::string(rank) + " ORDER BY st.start_ns"),
+        (Rows{"8 warmup 500000 900000000 8.5 2.25", "9 warmup 600000 900500000 none none",
+              "10 untraced 800000 990000000 none none"}));
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM step WHERE kind = 'measured'"), Rows{"6"});
+  const std::string unequal = replaced(norms, "[2.25, null]", "[2.25]");
+  read(unequal, unequal);
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM step WHERE kind = 'warmup'"), Rows{"0"}) << "lists of unequal length";
+}
+
 TEST_F(JobFacts, ALaterClockDoesNotMoveStepsIntoTheTrace) {
   read(replaced(facts, "990000000", "1990000000"), facts);
   EXPECT_EQ(rows("SELECT MAX(u.start_ns + u.duration_ns) = MIN(m.start_ns) FROM step u JOIN step m ON m.shard_id = "
