@@ -22,6 +22,7 @@ import threading
 import time
 
 _MOST_TRACED_STEPS = 20
+_MOST_OTHER_STEPS = 256  # of other optimizers between two steps of the traced one
 _FORMAT = 1
 
 
@@ -127,6 +128,7 @@ class Tracer:
         self.pid = os.getpid()
         self.counts = {}  # ended steps, by _key()
         self.leader = None
+        self.others = 0  # steps of other optimizers since the leader's last step
         self.ended = False
         self.models = []
         self.facts = {}
@@ -151,13 +153,24 @@ class Tracer:
         now_ns = time.monotonic_ns()
         key = _key(optimizer)
         if self.leader is not None and key != self.leader:
-            return
+            return self.other_step()
+        self.others = 0
         done = self.counts[key] = self.counts.get(key, 0) + 1  # steps 0 … done - 1 have ended
         if self.noise_steps and self.first - self.noise_steps <= done <= self.first:
             self.observe_noise(optimizer, done, now_ns)
         if done < self.first - 1:
             return
         self.in_window(optimizer, done, now_ns)
+
+    def other_step(self):
+        """The steps of the window are those of one optimizer. If it was replaced, they would never end."""
+        self.others += 1
+        if self.others < _MOST_OTHER_STEPS or self.profiler is None:
+            return
+        self.annotation = None  # this step did not end
+        if self.counts[self.leader] > self.start:
+            return self.finish("replaced")
+        self.give_up("its optimizer or its first parameter was replaced in the traced steps: choose other --steps")
 
     def in_window(self, optimizer, done, now_ns):
         if done == self.first - 1:

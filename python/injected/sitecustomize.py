@@ -12,7 +12,7 @@ _TRIGGER = "torch.optim.optimizer"
 
 
 def report(event, **facts):
-    """Appends a line to python.jsonl in the output folder. A line is written at once, so lines of processes do not mix.
+    """Appends a line to python-HOST.jsonl in the output folder. A line is written at once, so lines of processes do not mix.
     """
     try:
         rank = os.environ.get("RANK", "")
@@ -22,7 +22,9 @@ def report(event, **facts):
 
             line += ", " + json.dumps(facts)[1:-1]
         line += "}\n"
-        path = os.path.join(os.environ["DDPPROF_PYTHON_DIR"], "python.jsonl")
+        # One file per host: appended lines of several hosts may overwrite each other in a shared folder.
+        host = "".join(c if c.isalnum() or c in "-." else "-" for c in os.uname().nodename)
+        path = os.path.join(os.environ["DDPPROF_PYTHON_DIR"], "python-%s.jsonl" % host)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             os.write(descriptor, line.encode("utf-8", "replace"))

@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "runner/launcher/guardian.hpp"
 #include "runner/launcher/process.hpp"
 
 namespace ddpprof::launcher {
@@ -19,6 +20,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds polling{100};
+constexpr std::chrono::seconds guarding{1};               // between two looks for new process groups
 constexpr std::chrono::seconds time_to_end_by_itself{2};  // after it has done enough
 
 // Orphans of the command become children of this process, so that they are found and waited for.
@@ -94,6 +96,25 @@ void reap(const std::set<pid_t>& except) {
   }
 }
 
+// Returns the process groups of this process's descendants, without those of `except`. Reads only the descendants, and
+// of each only the children of its main thread, because it is called while the command is measured.
+std::set<pid_t> groups_below(const std::set<pid_t>& except) {
+  std::set<pid_t> groups, seen;
+  std::vector<pid_t> waiting = {getpid()};
+  while (!waiting.empty()) {
+    const std::string parent = std::to_string(waiting.back());
+    waiting.pop_back();
+    std::ifstream children("/proc/" + parent + "/task/" + parent + "/children");
+    for (pid_t child = 0; children >> child;) {
+      if (except.contains(child) || !seen.insert(child).second) continue;
+      waiting.push_back(child);
+      if (const pid_t group = getpgid(child); group > 0) groups.insert(group);
+    }
+  }
+  groups.erase(getpgid(0));
+  return groups;
+}
+
 class BoundedRun {
  public:
   explicit BoundedRun(const BoundedCommand& command)
@@ -123,7 +144,21 @@ class BoundedRun {
     return {all.begin(), all.end()};
   }
 
+  // Launchers start ranks in sessions of their own: if this process is killed, the kernel kills the launcher only.
+  void guard() {
+    const SteadyClock::time_point now = SteadyClock::now();
+    if (now < next_guard_) return;
+    next_guard_ = now + guarding;
+    const std::set<pid_t> groups = groups_below(others_);
+    for (const pid_t group : guarded_)
+      if (!groups.contains(group)) guardian_.forget(group);
+    for (const pid_t group : groups)
+      if (!guarded_.contains(group)) guardian_.watch(group);
+    guarded_ = groups;
+  }
+
   void look() {
+    guard();
     using Reason = BoundedEnd::Reason;
     if (command_.interrupted && command_.interrupted())
       end_.reason = Reason::interrupted;
@@ -166,8 +201,11 @@ class BoundedRun {
   const BoundedCommand& command_;
   const SteadyClock::time_point begin_ = SteadyClock::now();
   Subreaper subreaper_;
+  Guardian guardian_;       // before others_, to which it belongs
   std::set<pid_t> others_;  // children of this process that do not belong to the command
   Process process_;
+  std::set<pid_t> guarded_;
+  SteadyClock::time_point next_guard_ = begin_;
   BoundedEnd end_;
 };
 

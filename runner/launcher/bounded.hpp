@@ -30,8 +30,9 @@ struct BoundedEnd {
 
 // Runs the command in a process group of its own, and returns after it and all processes that it started have ended.
 // When `enough` returns true, the command has two more seconds to end by itself. SIGTERM goes to the process group,
-// because launchers such as torchrun pass it on; SIGKILL goes to every descendant, also in other process groups. No
-// other child of this process may be started meanwhile. Throws std::system_error if the command cannot be started.
+// because launchers such as torchrun pass it on; SIGKILL goes to every descendant, also in other process groups. If
+// this process is killed, a guardian kills the process groups that the command had a second before. No other child of
+// this process may be started meanwhile. Throws std::system_error if the command cannot be started.
 BoundedEnd run_bounded(const BoundedCommand&);
 
 }  // namespace ddpprof::launcher

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// One process in python.jsonl.
+// One process in python-HOST.jsonl.
 struct Process {
   std::string rank;  // its variable RANK; empty: none
   bool torch = false, tracing = false, traced = false, native = false;
@@ -30,8 +30,8 @@ struct Trace {
 };
 
 struct Lines {
-  std::map<std::int64_t, Process> processes;  // by process id
-  std::vector<Trace> traces;                  // in the order in which they were written
+  std::map<std::pair<std::string, std::int64_t>, Process> processes;  // by file (one per host) and process id
+  std::vector<Trace> traces;                                          // in the order in which they were written
 };
 
 template <typename T>
@@ -44,13 +44,13 @@ T value_or(const json& object, const char* key, T otherwise) {
     return found->is_number_integer() ? found->get<T>() : otherwise;
 }
 
-Lines read_lines(const std::filesystem::path& folder) {
-  Lines lines;
-  std::ifstream file(folder / "python.jsonl");
+void read_file(const std::filesystem::path& path, Lines& lines) {
+  const std::filesystem::path folder = path.parent_path();
+  std::ifstream file(path);
   for (std::string text; std::getline(file, text);) {
     const json line = json::parse(text, nullptr, false);
     if (!line.is_object()) continue;  // a line of a full disk
-    Process& process = lines.processes[value_or<std::int64_t>(line, "pid", 0)];
+    Process& process = lines.processes[{path.filename().string(), value_or<std::int64_t>(line, "pid", 0)}];
     if (const auto rank = value_or<std::string>(line, "rank", ""); !rank.empty()) process.rank = rank;
     const auto event = value_or<std::string>(line, "event", "");
     if (event == "torch") process.torch = true;
@@ -66,11 +66,23 @@ Lines read_lines(const std::filesystem::path& folder) {
           {folder / name, value_or<std::int64_t>(line, "rank_number", 0), value_or<std::int64_t>(line, "attempt", 0)});
     }
   }
+}
+
+Lines read_lines(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("python") && name.ends_with(".jsonl")) files.push_back(entry->path());
+  }
+  std::ranges::sort(files);
+  Lines lines;
+  for (const std::filesystem::path& file : files) read_file(file, lines);
   return lines;
 }
 
-std::string name_of(std::int64_t pid, const Process& process) {
-  return process.rank.empty() ? fmt::format("process {}", pid) : "rank " + process.rank;
+std::string name_of(const std::pair<std::string, std::int64_t>& place, const Process& process) {
+  return process.rank.empty() ? fmt::format("process {}", place.second) : "rank " + process.rank;
 }
 
 // The last trace of each rank in the attempt that has the most ranks; ties go to the later attempt.
@@ -97,10 +109,11 @@ void add_problems(const Lines& lines, std::vector<std::string>& notes) {
     if (found == by_reason.end()) found = by_reason.insert(by_reason.end(), {reason, {}});
     found->second.push_back(who);
   };
-  for (const auto& [pid, process] : lines.processes) {
-    for (const std::string& reason : process.problems) add(reason, name_of(pid, process));
+  for (const auto& [place, process] : lines.processes) {
+    for (const std::string& reason : process.problems) add(reason, name_of(place, process));
     if (process.tracing && !process.traced && process.problems.empty())
-      add("it ended during its traced steps (a signal or os._exit), so there is no trace of it", name_of(pid, process));
+      add("it ended during its traced steps (a signal or os._exit), so there is no trace of it",
+          name_of(place, process));
   }
   for (const auto& [reason, who] : by_reason) notes.push_back(fmt::format("{}: {}", fmt::join(who, ", "), reason));
 }
@@ -113,10 +126,10 @@ std::string why_nothing(const Lines& lines) {
            "programs, and if the job replaces PYTHONPATH (extend it instead: PYTHONPATH=src:$PYTHONPATH)";
   bool torch = false;
   std::optional<std::int64_t> steps;
-  for (const auto& [pid, process] : lines.processes) {
+  for (const auto& [place, process] : lines.processes) {
     if (process.native)
       return fmt::format("{} used CUDA or NVTX and is left to the native tracer; --tracer torch traces it",
-                         name_of(pid, process));
+                         name_of(place, process));
     torch = torch || process.torch;
     if (process.steps) steps = std::max(steps.value_or(0), *process.steps);
   }
@@ -146,7 +159,7 @@ Traces collect(const std::filesystem::path& output_folder) {
   found.files = last_of_ranks(lines.traces, found.notes);
   add_problems(lines, found.notes);
   if (found.files.empty()) found.nothing = why_nothing(lines);
-  for (const auto& [pid, process] : lines.processes) found.native += process.native ? 1 : 0;
+  for (const auto& [place, process] : lines.processes) found.native += process.native ? 1 : 0;
   return found;
 }
 

@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
 namespace ddpprof::launcher {
 namespace {
@@ -91,6 +93,28 @@ TEST_F(Bounded, AfterEnoughItMayEndByItself) {
   const BoundedEnd end = run_bounded(command);
   EXPECT_EQ(end.reason, Reason::enough);
   EXPECT_EQ(end.exit_code, 0);
+}
+
+// Its child has a session of its own, which the kernel does not end with the shell.
+TEST_F(Bounded, IfThisProcessIsKilledTheCommandsProcessesAreKilled) {
+  const BoundedCommand command =
+      shell("setsid sh -c 'echo $$ > $FOLDER/child; while :; do sleep 0.05; done' & while :; do sleep 0.05; done");
+  const pid_t launcher = fork();
+  if (launcher == 0) {
+    run_bounded(command);
+    _exit(0);
+  }
+  const auto until = [](const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(50ms);
+    return condition();
+  };
+  EXPECT_TRUE(until([&] { return exists("child") && !text("child").empty(); }));
+  std::this_thread::sleep_for(2500ms);  // the guardian is told of new groups once a second
+  EXPECT_FALSE(gone("child"));
+  kill(launcher, SIGKILL);
+  waitpid(launcher, nullptr, 0);
+  EXPECT_TRUE(until([&] { return gone("child"); }));
 }
 
 // Like torchrun's workers: a session of its own, which SIGTERM to the group does not reach.

@@ -57,6 +57,15 @@ TEST_F(CollectTest, OneFileOfEachRankInOrder) {
   EXPECT_EQ(collect(folder_).nothing, "");
 }
 
+// Process ids of several hosts may be equal, so each host has a file of its own.
+TEST_F(CollectTest, HostsHaveFilesOfTheirOwn) {
+  for (const char* host : {"a", "b"})
+    std::ofstream(folder_ / (std::string("python-") + host + ".jsonl"))
+        << R"({"event": "torch", "pid": 5, "rank": ")" << (*host == 'a' ? 0 : 1) << "\"}\n"
+        << R"({"event": "problem", "pid": 5, "rank": null, "reason": "of host )" << host << "\"}\n";
+  EXPECT_THAT(collect(folder_).notes, ElementsAre("rank 0: of host a", "rank 1: of host b"));
+}
+
 TEST_F(CollectTest, TheLastTrainingOfTheAttemptWithTheMostRanks) {
   traced(20, 0, 0);
   traced(21, 1, 0);

@@ -106,6 +106,23 @@ print("trained")
         self.assertEqual(job.one("SELECT MAX(step) FROM step WHERE kind = 'measured'"), 39, job.messages)
         self.assertEqual(job.one("SELECT json_extract(options, '$.optimizer') FROM measurement"), "SGD")
 
+    def test_an_optimizer_that_is_replaced_in_the_traced_steps(self):
+        """The new one makes the steps from 36 on: the profiler ends after 256 of them, not with the job."""
+        job = """import torch
+model = torch.nn.Linear(20, 20)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(36 + 400):
+    if step == 36:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    model(torch.randn(8, 20)).sum().backward()
+    optimizer.step()
+    if step == 36 + 300:
+        print("profiling" if torch.autograd._profiler_enabled() else "not profiling")
+"""
+        done = self.both(PYTHON, "replaced.py", files={"replaced.py": job})
+        self.assertEqual((done.code, done.out), (0, "not profiling\n"), done.messages)
+        self.assertEqual(done.rows("SELECT MIN(step), MAX(step) FROM step WHERE kind = 'measured'"), [(30, 35)], done.messages)
+
     def test_no_step(self):
         self.assertNothing(self.both(PYTHON, "-c", "import torch; print(torch.ones(1).item())"),
                            "torch was imported, but no process")

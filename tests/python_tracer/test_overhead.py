@@ -50,7 +50,7 @@ class Overhead(unittest.TestCase):
                           DDPPROF_PYTHON_MODE="always")
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=200)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout, (self.folder / "python.jsonl").read_text()
+        return done.stdout, "".join(path.read_text() for path in self.folder.glob("python-*.jsonl"))
 
     def test_a_step_before_and_after_the_window(self):
         for name, steps, event in (("before", "1000000-1000039", "ended"), ("after", "10-49", "traced")):
