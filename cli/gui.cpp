@@ -39,22 +39,24 @@ class GuiSubcommand final : public Subcommand {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("FILE.db", file_, "Trace database to open, as written by ddpprof run");
+    app.add_option("FILE", files_, "Trace database, or traces, folders, tables and logs to import");
     app.add_option("--page", page_, "Start on this page, e.g. Timeline")->type_name("NAME");
   }
 
   ExitCode run(Context& context) override {
-    std::error_code error;
-    if (!file_.empty() && !std::filesystem::exists(file_, error)) {
-      throw Failure(ExitCode::usage, file_ + ": " + (error ? error.message() : "no such file"),
-                    "a trace database, as written by ddpprof run",
-                    "correct the name, or omit it and open a file in the window");
+    for (const std::string& file : files_) {
+      std::error_code error;
+      if (!std::filesystem::exists(file, error))
+        throw Failure(ExitCode::usage, file + ": " + (error ? error.message() : "no such file"),
+                      "a trace database, or files that ddpprof import reads",
+                      "correct the name, or omit it and open a file in the window");
     }
     const std::filesystem::path program = measure::find_gui();
     require_display();
     std::vector<std::string> words = {program.string()};
     if (!page_.empty()) words.insert(words.end(), {"--page", page_});
-    if (!file_.empty()) words.insert(words.end(), {"--", file_});
+    if (!files_.empty()) words.emplace_back("--");
+    words.insert(words.end(), files_.begin(), files_.end());
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -66,7 +68,8 @@ class GuiSubcommand final : public Subcommand {
   }
 
  private:
-  std::string file_, page_;
+  std::vector<std::string> files_;
+  std::string page_;
 };
 
 }  // namespace

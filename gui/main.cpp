@@ -22,26 +22,32 @@ int complain(const QString& wrong, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  QApplication application(argc, argv);
   QApplication::setOrganizationName("ddpprof");
   QApplication::setApplicationName("ddpprof-gui");
   QApplication::setApplicationVersion(DDPPROF_VERSION);
-  QApplication::setStyle(new Style);
-
   QCommandLineParser parser;
   parser.setApplicationDescription("Explore trace databases: scaling, what-if, timelines.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("FILE.db", "Trace database, as written by ddpprof run.", "[FILE.db]");
+  parser.addPositionalArgument(
+      "FILE", "Trace database, or traces, folders, tables and logs, as ddpprof import takes them.", "[FILE…]");
   const QCommandLineOption page("page", "Start on this page, e.g. Timeline.", "NAME");
   const QCommandLineOption look("appearance", "Colours for this start: light, dark or system.", "WHICH");
   const QCommandLineOption size("size", "Size of the window, for example 1280x800.", "WIDTHxHEIGHT");
   const QCommandLineOption save("save", "Save the page as a PNG picture and exit.", "PICTURE.png");
   parser.addOptions({page, look, size, save});
+  QStringList words;
+  for (int i = 0; i < argc; ++i) words << QString::fromLocal8Bit(argv[i]);
+  // Help, version and a wrong option need no display.
+  if (!parser.parse(words) || parser.isSet("help") || parser.isSet("version")) {
+    const QCoreApplication without_display(argc, argv);
+    parser.process(words);
+  }
+  const QApplication application(argc, argv);
+  QApplication::setStyle(new Style);
   parser.process(application);
   const QStringList files = parser.positionalArguments();
-  if (files.size() > 1) return complain("cannot open several files: name one file (the page Runs compares two)", usage);
-  if (parser.isSet(save) && files.isEmpty()) return complain("--save requires a FILE.db", usage);
+  if (parser.isSet(save) && files.isEmpty()) return complain("--save requires a FILE", usage);
 
   if (parser.isSet(look)) {
     const QString word = parser.value(look);
@@ -64,7 +70,9 @@ int main(int argc, char** argv) {
     window.resize(width, height);
   }
   window.show();
-  if (!files.isEmpty()) window.open(files.front());
+  OpenRequest request;
+  for (const QString& file : files) request.paths.emplace_back(file.toStdString());
+  window.open(request);
   int code = 0;
   if (parser.isSet(save)) {
     window.forget_layout();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/report.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
@@ -54,8 +55,12 @@ FileIdentity identity_of(const std::filesystem::path& path) {
 }
 
 void OpenedFile::check_unchanged() const {
-  if (identity_of(path) != identity)
-    throw std::runtime_error(path.string() + " has changed since it was opened; read it again (F5)");
+  const FileIdentity now = identity_of(path);
+  if (now == FileIdentity{})
+    throw std::runtime_error(path.string() +
+                             " cannot be read any more: it was deleted or moved since it was opened. Put it back, or "
+                             "open another file");
+  if (now != identity) throw std::runtime_error(path.string() + " has changed since it was opened; read it again (F5)");
 }
 
 bool OpenedFile::has(const std::string& strategy) const { return !workers(strategy).empty(); }
@@ -94,7 +99,10 @@ void read_scenario(OpenedFile& file, store::Database& database) {
 
 void read_models(OpenedFile& file, store::Database& database) {
   try {
-    file.models = std::make_shared<const fit::Models>(fit::fit_models(database));
+    std::vector<collective::Curve> curves;
+    for (const std::filesystem::path& log : file.logs)
+      for (const fit::AllReduceRun& run : fit::read_all_reduces(log).runs) curves.push_back(fit::curve_of(run));
+    file.models = std::make_shared<const fit::Models>(fit::fit_models(database, curves));
   } catch (const fit::NotSupported& error) {
     file.why_no_models = error.what();
     file.stored_predictions = report::build_report(database, "predictions").tables.front();
@@ -103,13 +111,15 @@ void read_models(OpenedFile& file, store::Database& database) {
 
 }  // namespace
 
-std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, const std::function<bool()>& stop) {
+std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, const std::function<bool()>& stop,
+                                            const std::vector<std::filesystem::path>& logs) {
   const auto stopped = [&stop] { return stop && stop(); };
   if (stopped()) return nullptr;
   store::Database database = store::Database::open_read(path);  // migrates an older file
   auto file = std::make_shared<OpenedFile>();
   file->path = path;
   file->identity = identity_of(path);
+  file->logs = logs;
   try {
     if (stopped()) return nullptr;
     file->configurations = metrics::read_configurations(database.sql());
@@ -122,6 +132,8 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, c
     if (stopped()) return nullptr;
     read_models(*file, database);
   } catch (const store::DatabaseError&) {
+    throw;
+  } catch (const fit::NcclTestsError&) {
     throw;
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, path);

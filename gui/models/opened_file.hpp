@@ -39,6 +39,9 @@ FileIdentity identity_of(const std::filesystem::path&);  // all zeros if the fil
 struct OpenedFile {
   std::filesystem::path path;
   FileIdentity identity;
+  std::vector<std::filesystem::path> imported_from;  // the files, if `path` is a temporary database of an import
+  std::shared_ptr<const void> temporary;             // removes that database
+  std::vector<std::filesystem::path> logs;    // of nccl-tests; `models` uses their all-reduces (predict --all-reduce)
   std::vector<MeasurementInfo> measurements;  // by strategy, N, repeat
   std::vector<metrics::Configuration> configurations;
   std::optional<scenario::Scenario> scenario;
@@ -62,9 +65,10 @@ struct OpenedFile {
 };
 
 // Throws store::DatabaseError if the file is missing, damaged, locked, of another version or not a trace database;
-// what() names the path and what to do. Calls `stop` before each part of the work, and returns null once `stop` returns
-// true.
-std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&, const std::function<bool()>& stop = {});
+// what() names the path and what to do. Throws fit::NcclTestsError if one of `logs`, outputs of nccl-tests, cannot be
+// used. Calls `stop` before each part of the work, and returns null once `stop` returns true.
+std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&, const std::function<bool()>& stop = {},
+                                            const std::vector<std::filesystem::path>& logs = {});
 
 // Returns a report of the file, the same as `ddpprof report` prints. Opens the file again, so it may be called on any
 // thread.

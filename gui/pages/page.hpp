@@ -34,6 +34,10 @@ class Page : public QWidget {
   // Shows the opened file; null means that no file is open, and the page shows what to do. Called on the interface
   // thread. Long work must be started as a Job.
   virtual void show_file(std::shared_ptr<const OpenedFile> file) = 0;
+  // Returns false if the page has nothing to show of the file. The window then hides it.
+  virtual bool applies_to(const OpenedFile&) const { return true; }
+  // Shows an example without a file. Returns false if the page has none.
+  virtual bool show_example() { return false; }
   // Called before the window closes. Returns false to keep the window open (unsaved text, a run in progress). May ask
   // the user.
   virtual bool may_close() { return true; }
@@ -43,6 +47,12 @@ class Page : public QWidget {
   void status_message(const QString& message);
   // Asks the window to open a file.
   void open_requested(const QString& path);
+  // Asks the window to read the present file again with a log of nccl-tests, whose all-reduces replace the fitted ones.
+  void log_requested(const QString& path);
+  // Asks the window to show another page, by its title without &.
+  void page_requested(const QString& title);
+  void choose_requested();   // asks the window to let the user choose files to open
+  void example_requested();  // asks the window to show an example
 
  protected:
   Selection& selection() { return selection_; }

@@ -3,11 +3,25 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QSvgGenerator>
+#include <cmath>
+#include <utility>
 
 #include "gui/plots/focus_frame.hpp"
 #include "gui/plots/picture_actions.hpp"
 
 namespace ddpprof::gui {
+
+QString compact_number(double value) {
+  constexpr std::pair<double, const char*> units[] = {{1e9, " G"}, {1e6, " M"}, {1e4, " k"}};
+  for (const auto& [least, name] : units) {
+    if (std::abs(value) < least * (1.0 - 1e-9)) continue;
+    return QString::number(value / (least == 1e4 ? 1e3 : least), 'g', 4) + QLatin1String(name);
+  }
+  // Without an exponent, down to 0.0001.
+  QString text = QString::number(value, 'g', 4);
+  if (text.contains('e')) text = QString::number(value, 'f', 6);
+  return text;
+}
 
 Plot::Plot(QWidget* parent) : QCustomPlot(parent) {
   setNoAntialiasingOnDrag(true);

@@ -12,6 +12,16 @@
 
 namespace ddpprof::gui {
 
+// "250", "20 k", "1 M", "2.5 G": a value of an axis in at most four significant digits, without an exponent.
+QString compact_number(double value);
+
+// An axis ticker, for example QCPAxisTickerLog, whose labels are compact numbers.
+template <class Ticker>
+class CompactTicker : public Ticker {
+ protected:
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override { return compact_number(tick); }
+};
+
 class Plot : public QCustomPlot {
   Q_OBJECT
 

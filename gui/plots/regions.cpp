@@ -84,11 +84,13 @@ Crosshair::Crosshair(Plot& plot) : plot_(plot), line_(new QCPItemStraightLine(&p
     item->setSelectable(false);
   }
   line_->setClipToAxisRect(true);
-  text_->position->setTypeX(QCPItemPosition::ptPlotCoords);
+  text_->position->setTypeX(QCPItemPosition::ptAbsolute);
   text_->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
   text_->setTextAlignment(Qt::AlignLeft);
   text_->setPadding(QMargins(6, 4, 6, 4));
   text_->setClipToAxisRect(false);
+  text_->setPositionAlignment(Qt::AlignTop | Qt::AlignLeft);
+  QObject::connect(&plot, &QCustomPlot::afterLayout, text_, [this] { place_text(); });
   hide();
 }
 
@@ -97,11 +99,22 @@ void Crosshair::set(double x, const QString& text) {
   line_->point1->setCoords(x, plot_.yAxis->range().lower);
   line_->point2->setCoords(x, plot_.yAxis->range().upper);
   text_->setText(text);
-  const bool right_half = plot_.xAxis->coordToPixel(x) > plot_.axisRect()->center().x();
-  text_->setPositionAlignment(Qt::AlignTop | (right_half ? Qt::AlignRight : Qt::AlignLeft));
-  text_->position->setCoords(x, height_);
+  place_text();
   line_->setVisible(true);
   text_->setVisible(!text.isEmpty());
+}
+
+QRectF Crosshair::text_box() const {
+  const QMargins padding = text_->padding();
+  const QSize size = QFontMetrics(text_->font()).size(0, text_->text()).grownBy(padding);
+  return {QPointF(text_->position->pixelPosition()), QSizeF(size)};
+}
+
+void Crosshair::place_text() {
+  const double line_px = plot_.xAxis->coordToPixel(x_), width_px = text_box().width();
+  const bool right_half = line_px > plot_.axisRect()->center().x();
+  const double left_px = right_half ? line_px - width_px : line_px;
+  text_->position->setCoords(std::clamp(left_px, 0.0, std::max(0.0, plot_.width() - width_px)), height_);
 }
 
 void Crosshair::hide() {

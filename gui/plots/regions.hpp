@@ -36,7 +36,7 @@ class Region {
   QCPItemText* text_;
 };
 
-// A vertical line with a box of text beside it. The box stays inside the plot.
+// A vertical line with a box of text beside it. The box stays inside the plot's widget.
 class Crosshair {
  public:
   explicit Crosshair(Plot& plot);
@@ -46,10 +46,13 @@ class Crosshair {
   bool visible() const;
   double x() const { return x_; }
   QString text() const;
+  QRectF text_box() const;  // in the plot's pixels
   void restyle(Qt::PenStyle style);
   void set_height(double ratio);  // of the text's upper edge, as a share of the plot's height from the top
 
  private:
+  void place_text();
+
   Plot& plot_;
   double x_ = 0.0;
   double height_ = 0.02;

@@ -34,9 +34,12 @@ DiagnosticsBar::DiagnosticsBar(QWidget* parent)
   toggle_->setToolTip(tr("All diagnostics, with what to do (F4)"));
   toggle_->setCheckable(true);
   toggle_->setFocusPolicy(Qt::StrongFocus);
-  details_->setMaximumHeight(200);
   details_->hide();
-  connect(toggle_, &QToolButton::toggled, details_, &QWidget::setVisible);
+  connect(toggle_, &QToolButton::toggled, this, [this](bool on) {
+    // On a low window the page keeps most of the height.
+    details_->setMaximumHeight(std::clamp(window()->height() / 5, 100, 200));
+    details_->setVisible(on);
+  });
   auto* first = new QHBoxLayout;
   first->addWidget(line_, 1);
   first->addWidget(toggle_, 0, Qt::AlignTop);

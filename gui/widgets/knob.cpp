@@ -29,6 +29,25 @@ class FocusedWheel : public QObject {
   }
 };
 
+// A box that keeps a text with an unknown unit until it is complete, and then refuses it as a whole. QDoubleSpinBox
+// drops the characters that it does not expect: "25Gbit/s" would become 2.
+class StrictBox : public QDoubleSpinBox {
+ public:
+  StrictBox(Knob* knob) : QDoubleSpinBox(knob), knob_(knob) {}
+
+  QValidator::State validate(QString& text, int& at) const override {
+    return std::max(QDoubleSpinBox::validate(text, at), QValidator::Intermediate);
+  }
+  void fixup(QString& text) const override {
+    const QString typed = text;
+    text = prefix() + textFromValue(value()) + suffix();
+    emit knob_->refused(typed);
+  }
+
+ private:
+  Knob* knob_;
+};
+
 void leave_wheel(QWidget* widget) {
   widget->setFocusPolicy(Qt::StrongFocus);
   widget->installEventFilter(new FocusedWheel(widget));
@@ -84,7 +103,7 @@ Knob::Knob(const QString& label, const QString& help, const ValueRange& range, c
       value_(range.low),
       measured_(range.low),
       slider_(new QSlider(Qt::Horizontal, this)),
-      box_(new QDoubleSpinBox(this)) {
+      box_(new StrictBox(this)) {
   slider_->setRange(0, static_cast<int>(stops_.size()) - 1);
   slider_->setSingleStep(1);
   slider_->setPageStep(std::max(1, static_cast<int>(stops_.size()) / 10));
@@ -130,6 +149,11 @@ void Knob::set_measured(double value) {
 }
 
 bool Knob::differs() const { return value_ != measured_; }
+
+QString Knob::expected() const {
+  return tr("%1 to %2")
+      .arg(box_->textFromValue(range_.low) + box_->suffix(), box_->textFromValue(range_.high) + box_->suffix());
+}
 
 void Knob::reset() {
   if (!differs()) return;

@@ -60,12 +60,15 @@ class Knob : public KnobBase {
 
   QSlider* slider() { return slider_; }
   QDoubleSpinBox* box() { return box_; }
+  QString expected() const;  // the values that can be typed: "0.050 × to 20.000 ×"
 
  public slots:
   void reset() override;
 
  signals:
   void changed(double value);
+  // The box's text is not a value of this knob. The value stays.
+  void refused(const QString& text);
 
  private:
   void take(double value);  // from the user

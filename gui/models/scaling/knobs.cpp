@@ -95,6 +95,7 @@ Knobs measured_knobs(const OpenedFile& file, const std::string& strategy) {
   knobs.batch = std::max<std::int64_t>(0, last.batch_per_worker);
   knobs.accumulation = std::max<std::int64_t>(1, last.accumulation);
   knobs.has_host = last.waits_for_host();
+  knobs.has_cores = last.machine.device != "cuda";
   return knobs;
 }
 
@@ -159,6 +160,7 @@ std::string command_line(const OpenedFile& file, const Knobs& knobs, const Knobs
   if (knobs.inter_node != file.predict.inter_node.text) text += " --inter-node " + knobs.inter_node;
   if (knobs.dedicated != file.predict.dedicated)
     text += knobs.dedicated ? " --sharing dedicated" : " --sharing machine";
+  for (const std::filesystem::path& log : file.logs) text += " --all-reduce " + shell_word(log.string());
   for (const std::string& item : what_if_items(knobs, measured)) text += " --what-if " + item;
   return text;
 }

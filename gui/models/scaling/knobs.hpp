@@ -42,6 +42,7 @@ struct Knobs {
   double bandwidth = 1.0, latency = 1.0, compute = 1.0;  // factors on the fitted values
   double host = 1.0;                                     // factor on the speed of the host's launches
   bool has_host = false;                                 // the device waits for launches; never on a CPU
+  bool has_cores = true;                                 // ranks compute on the host's cores, which they may share
   double bucket_cap_mb = 25.0;
   std::string sixteen_bit;  // "", compression=fp16, compression=bf16, precision=fp16, precision=bf16
   bool overlap = true;

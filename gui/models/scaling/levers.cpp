@@ -46,14 +46,9 @@ std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
     add(KnobId::batch, fmt::format("batch per worker {}", 2 * measured.batch), "a larger global batch",
         [](Knobs& k) { k.batch *= 2; });
   // DataParallel's replicas always share the cores of one process.
-  if (ddp && !as_measured.dedicated)
+  if (ddp && measured.has_cores && !as_measured.dedicated)
     add(KnobId::dedicated, "dedicated cores", "more cores or hosts", [](Knobs& k) { k.dedicated = true; });
   return all;
-}
-
-Knobs turned(Knobs knobs, const Lever& lever) {
-  reset(knobs, lever.knobs, lever.knob);
-  return knobs;
 }
 
 std::vector<Lever> evaluate(std::vector<Lever> levers, const PredictorOf& predictor_of, const Knobs& measured,
@@ -85,21 +80,21 @@ std::vector<Lever> evaluate(std::vector<Lever> levers, const PredictorOf& predic
 }
 
 report::Table levers_table(const std::vector<Lever>& levers, std::int64_t workers, double confidence) {
+  const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
   report::Table table;
   table.name = "levers";
-  table.title = fmt::format("Which knob helps most at N = {}", workers);
-  const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
+  table.title = fmt::format("Which knob helps most at N = {} ({} interval)", workers, level);
   table.note =
       "Each row changes one knob; everything else is as measured, on the chosen machine. Speedup: ratio of "
       "throughputs, with its " +
       level +
-      " interval, as printed by ddpprof predict --what-if (for dedicated cores: --sharing dedicated). Press Enter or "
-      "click a row to set the knob; ↺ beside the knob resets it, Ctrl+0 resets all.";
+      " interval, as printed by ddpprof predict --what-if (for dedicated cores: --sharing dedicated). Press Enter "
+      "in a row, or double-click it, to set this knob alone; ↺ beside the knob resets it, Ctrl+0 resets all.";
   table.empty = "No change can be predicted from this file.";
   table.columns = {report::text("knob", "one knob alone"),
                    report::digits(report::quantity("speedup", "speedup", "×"), 3),
-                   report::digits(report::quantity("speedup_low", level + " low", "×"), 3),
-                   report::digits(report::quantity("speedup_high", level + " high", "×"), 3),
+                   report::digits(report::quantity("speedup_low", "low", "×"), 3),
+                   report::digits(report::quantity("speedup_high", "high", "×"), 3),
                    report::digits(report::seconds("changed_step_s", "changed step"), 4),
                    report::text("needs", "requires"),
                    report::prose("note", "why not")};

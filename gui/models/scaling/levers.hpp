@@ -31,9 +31,6 @@ using PredictorOf = std::function<std::shared_ptr<const fit::Predictor>(const Kn
 std::vector<Lever> evaluate(std::vector<Lever>, const PredictorOf&, const Knobs& measured,
                             const std::function<bool()>& stop);
 
-// Returns the knobs with the lever's knob set to the lever's value.
-Knobs turned(Knobs, const Lever&);
-
 // Speedups are ratios of throughput, as `ddpprof predict --what-if` prints them.
 report::Table levers_table(const std::vector<Lever>&, std::int64_t workers, double confidence);
 

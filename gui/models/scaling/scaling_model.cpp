@@ -68,14 +68,16 @@ void ScalingModel::set_file(std::shared_ptr<const OpenedFile> file) {
   for (Job* job : {&moving_, &refining_, &evaluating_, &filling_}) job->cancel();
   resting_.stop();
   moved_again_ = tables_stale_ = false;
+  // The same data with other logs of the links: the question stays.
+  const bool same = file && file_ && file->path == file_->path && file->identity == file_->identity;
   file_ = std::move(file);
   simulations_ = file_ && file_->models ? std::make_shared<Simulations>(file_) : nullptr;
   snapshot_ = {};
   levers_.clear();
   levers_workers_ = 0;
   tables_ = {};
-  knobs_ = file_ ? measured_knobs(*file_, first_strategy(*file_)) : Knobs{};
-  limit_ = std::clamp(next_power(knobs_.workers), least_limit, most_workers);
+  if (!same) knobs_ = file_ ? measured_knobs(*file_, first_strategy(*file_)) : Knobs{};
+  if (!same) limit_ = std::clamp(next_power(knobs_.workers), least_limit, most_workers);
   emit snapshot_changed();
   emit levers_changed();
   emit tables_changed();

@@ -72,6 +72,7 @@ QWidget* FitPage::make_content() {
   times_ = new FitPlot(FitPlot::Shows::times, content);
   residuals_ = new FitPlot(FitPlot::Shows::residuals, content);
   auto* plots = new QSplitter(Qt::Horizontal, content);
+  plots->setObjectName("fit plots");
   plots->addWidget(times_);
   plots->addWidget(residuals_);
   plots->setStretchFactor(0, 3);
@@ -92,6 +93,7 @@ QWidget* FitPage::make_content() {
   fits_table_ = tables_->add(tr("All fits"));
 
   auto* halves = over_tables(upper, tables_, content);
+  halves->setObjectName("fit tables");
   auto* layout = new QVBoxLayout(content);
   layout->addLayout(first);
   layout->addWidget(status_);

@@ -28,6 +28,7 @@ class FitPage : public Page {
 
   QString title() const override { return tr("F&it"); }
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool applies_to(const OpenedFile& file) const override { return file.models != nullptr; }
 
   bool reading() const { return reading_.running(); }
 

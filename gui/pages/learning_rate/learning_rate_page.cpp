@@ -51,6 +51,7 @@ QWidget* LearningRatePage::make_content() {
   connect(command_, &ShellLine::status_message, this, &LearningRatePage::status_message);
   right_layout->addWidget(command_);
   auto* upper = new QSplitter(Qt::Horizontal, content);
+  upper->setObjectName("learning rate");
   upper->addWidget(controls);
   upper->addWidget(right);
   upper->setStretchFactor(1, 1);
@@ -68,6 +69,7 @@ QWidget* LearningRatePage::make_content() {
   trained_table_ = tables->add(tr("As trained"));
   choice_table_ = tables->add(tr("For the optimizer"));
   auto* halves = over_tables(upper, tables, content);
+  halves->setObjectName("learning rate tables");
   auto* layout = new QVBoxLayout(content);
   layout->addWidget(halves);
   connect(plot_, &Plot::status_message, this, &Page::status_message);

@@ -31,6 +31,7 @@ class LearningRatePage : public Page {
 
   QString title() const override { return tr("&Learning rate"); }
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool applies_to(const OpenedFile& file) const override { return !file.measurements.empty(); }
 
   const RateInputs& inputs() const { return inputs_; }
   bool predicting() const { return predicting_.running(); }

@@ -34,6 +34,7 @@ class RanksPage : public Page {
   QString title() const override { return tr("R&anks"); }
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool applies_to(const OpenedFile& file) const override { return !file.measurements.empty(); }
 
   bool reading() const { return reading_.running() || colouring_.running(); }
 

@@ -62,6 +62,7 @@ ComparePanel::ComparePanel(QWidget* parent)
   status_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   tables_->setDocumentMode(true);
   auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->setObjectName("compare");
   splitter->addWidget(words_);
   splitter->addWidget(tables_);
   splitter->setStretchFactor(0, 1);

@@ -5,7 +5,9 @@
 #include <QMimeData>
 #include <QSplitter>
 #include <QTabWidget>
+#include <algorithm>
 
+#include "gui/models/runs/scenario_text.hpp"
 #include "gui/pages/runs/compare_panel.hpp"
 #include "gui/pages/runs/open_panel.hpp"
 #include "gui/pages/runs/run_panel.hpp"
@@ -34,6 +36,7 @@ RunsPage::RunsPage(Selection& selection, QWidget* parent)
       run_(new RunPanel(*scenario_, this)) {
   setAcceptDrops(true);
   auto* both = new QSplitter(Qt::Vertical, this);
+  both->setObjectName("runs");
   both->addWidget(scenario_);
   both->addWidget(run_);
   both->setStretchFactor(0, 3);
@@ -47,6 +50,7 @@ RunsPage::RunsPage(Selection& selection, QWidget* parent)
   tabs_->addTab(compare_, tr("Co&mpare two databases"));
   tabs_->setDocumentMode(true);
   auto* splitter = new QSplitter(Qt::Horizontal, this);
+  splitter->setObjectName("runs across");
   splitter->addWidget(open_);
   splitter->addWidget(tabs_);
   splitter->setStretchFactor(0, 1);
@@ -76,6 +80,15 @@ void RunsPage::show_file(std::shared_ptr<const OpenedFile> file) {
   open_->set_opened(path);
   if (!path.isEmpty() && compare_->b().isEmpty() && compare_->a() != path) compare_->set_b(path);
   scenario_->set_file(std::move(file));
+}
+
+// The example that trains on any machine in less than a minute.
+bool RunsPage::show_example() {
+  const QStringList all = example_scenarios();
+  const auto found = std::ranges::find_if(all, [](const QString& path) { return path.endsWith("/mlp-wide.yaml"); });
+  if (all.isEmpty()) return false;
+  tabs_->setCurrentIndex(0);
+  return scenario_->start_from_example(found == all.end() ? all.front() : *found);
 }
 
 void RunsPage::compare_with(const QString& path, bool as_a) {

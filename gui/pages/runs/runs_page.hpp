@@ -22,6 +22,7 @@ class RunsPage : public Page {
   QString title() const override { return tr("R&uns"); }
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool show_example() override;
   bool may_close() override;
 
   void set_ask(const Ask& ask);

@@ -52,6 +52,7 @@ ScenarioPanel::ScenarioPanel(QWidget* parent)
   upper_layout->addWidget(help_);
   upper_layout->addWidget(status_);
   auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->setObjectName("scenario");
   splitter->addWidget(upper);
   splitter->addWidget(problems_);
   splitter->setStretchFactor(0, 4);
@@ -105,14 +106,17 @@ void ScenarioPanel::fill_new() {
   stored->setEnabled(file_ && file_->scenario);
   new_->addSeparator();
   for (const QString& path : example_scenarios()) {
-    new_->addAction(QFileInfo(path).completeBaseName(), this, [this, path] {
-      QFile file(path);
-      if (!file.open(QIODevice::ReadOnly)) return show_error(tr("%1 cannot be read: %2").arg(path, file.errorString()));
-      start_from(QString::fromUtf8(file.readAll()), QFileInfo(path).fileName());
-    });
+    new_->addAction(QFileInfo(path).completeBaseName(), this, [this, path] { start_from_example(path); });
   }
   new_->addSeparator();
   new_->addAction(tr("Empty text"), this, [this] { start_from({}, "scenario.yaml"); });
+}
+
+bool ScenarioPanel::start_from_example(const QString& path) {
+  QFile file(path);
+  if (file.open(QIODevice::ReadOnly)) return start_from(QString::fromUtf8(file.readAll()), QFileInfo(path).fileName());
+  show_error(tr("%1 cannot be read: %2").arg(path, file.errorString()));
+  return false;
 }
 
 bool ScenarioPanel::start_from_stored() {

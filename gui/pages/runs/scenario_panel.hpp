@@ -29,7 +29,8 @@ class ScenarioPanel : public QWidget {
   // editor).
   bool open(const QString& path);
   bool start_from(const QString& text, const QString& name);  // not yet saved as a file
-  bool start_from_stored();                                   // with the opened database's scenario
+  bool start_from_example(const QString& path);
+  bool start_from_stored();  // with the opened database's scenario
   bool save();
   bool save_to(const QString& path);
   // Asks the user about unsaved text. Returns true if nothing unsaved is left.

@@ -1,5 +1,6 @@
 #include "gui/pages/scaling/knob_panel.hpp"
 
+#include <QInputDialog>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollBar>
@@ -13,6 +14,9 @@ namespace ddpprof::gui::whatif {
 namespace {
 
 std::int64_t whole(double value) { return std::llround(value); }
+
+// Keys of the two entries that ask for a link.
+const QString another_rate = QStringLiteral("…rate"), a_log = QStringLiteral("…log");
 
 }  // namespace
 
@@ -34,6 +38,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
     const Knobs back = measured_;
     show_knobs(back, back);
     emit changed(back);
+    emit status_message(tr("All knobs are as measured."));
   });
 
   heading(tr("Prediction for"));
@@ -66,8 +71,16 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
                                       {"hdr", tr("InfiniBand HDR"), {}},
                                       {"ndr", tr("InfiniBand NDR"), {}},
                                       {"8xhdr", tr("8 × InfiniBand HDR"), {}},
-                                      {"8xndr", tr("8 × InfiniBand NDR"), {}}},
+                                      {"8xndr", tr("8 × InfiniBand NDR"), {}},
+                                      {another_rate, tr("another rate…"), {}},
+                                      {a_log, tr("a log of nccl-tests…"), {}}},
                                      this));
+  link_note_ = new QLabel(tr("⚠ Which link connects the nodes? It was not measured: until you choose one, the interval "
+                             "spans all usual links."),
+                          this);
+  link_note_->setWordWrap(true);
+  link_note_->hide();
+  column_->addWidget(link_note_);
   add(KnobId::dedicated,
       new Choice(
           tr("Cor&es"),
@@ -127,9 +140,23 @@ KnobBase* KnobPanel::add(KnobId id, KnobBase* knob) {
   if (auto* number = qobject_cast<Knob*>(knob)) {
     numbers_[id] = number;
     connect(number, &Knob::changed, this, &KnobPanel::read_knobs);
+    connect(number, &Knob::refused, this, [this, id, number](const QString& typed) {
+      const QString hint = id == KnobId::bandwidth ? tr(". A rate between nodes is set under “Link between nodes”")
+                           : id == KnobId::latency ? tr(". It is a factor on the measured latency")
+                                                   : QString();
+      emit status_message(
+          tr("%1: “%2” was not used: expected %3%4.").arg(number->label(), typed.trimmed(), number->expected(), hint));
+    });
   } else if (auto* choice = qobject_cast<Choice*>(knob)) {
     choices_[id] = choice;
-    connect(choice, &Choice::changed, this, &KnobPanel::read_knobs);
+    if (id == KnobId::inter_node)
+      connect(choice, &Choice::changed, this, [this](const QString& key) {
+        if (key != another_rate && key != a_log) return read_knobs();
+        choices_.at(KnobId::inter_node)->set_value(QString::fromStdString(knobs_.inter_node));
+        key == a_log ? emit log_wanted() : ask_link_text();
+      });
+    else
+      connect(choice, &Choice::changed, this, &KnobPanel::read_knobs);
   }
   return knob;
 }
@@ -142,6 +169,32 @@ Knob* KnobPanel::number(KnobId id) const {
 Choice* KnobPanel::choice(KnobId id) const {
   const auto found = choices_.find(id);
   return found == choices_.end() ? nullptr : found->second;
+}
+
+void KnobPanel::ask_for_link(bool asks) { link_note_->setVisible(asks); }
+
+bool KnobPanel::asks_for_link() const { return link_note_->isVisibleTo(this); }
+
+QString KnobPanel::set_link(const QString& text) {
+  try {
+    collective::parse_node_links(text.trimmed().toStdString());
+  } catch (const std::invalid_argument& error) {
+    return QString::fromStdString(error.what());
+  }
+  choices_.at(KnobId::inter_node)->set_value(text.trimmed());
+  read_knobs();
+  return {};
+}
+
+void KnobPanel::ask_link_text() {
+  const QString example = QString::fromUtf8(collective::node_links_example.data(),
+                                            static_cast<qsizetype>(collective::node_links_example.size()));
+  bool given = false;
+  const QString text = QInputDialog::getText(this, tr("Link between nodes"),
+                                             tr("Rate of all links of one node, for example %1:").arg(example),
+                                             QLineEdit::Normal, {}, &given);
+  if (!given || text.trimmed().isEmpty()) return;
+  if (const QString why = set_link(text); !why.isEmpty()) emit status_message(why);
 }
 
 void KnobPanel::set_file(const OpenedFile* file) {
@@ -196,6 +249,7 @@ void KnobPanel::enable() {
       ->set_why_disabled(dp ? tr("DataParallel is one process: all its replicas are on one host") : QString());
   numbers_.at(KnobId::servers)->setVisible(knobs_.strategy.ends_with("ps"));
   numbers_.at(KnobId::host)->setVisible(measured_.has_host);
+  choices_.at(KnobId::dedicated)->setVisible(measured_.has_cores || measured_.dedicated);
   numbers_.at(KnobId::batch)
       ->set_why_disabled(measured_.batch > 0 ? QString() : tr("The batch is not recorded in this file"));
 }

@@ -2,12 +2,13 @@
 
 #include <QAbstractButton>
 #include <QAbstractProxyModel>
-#include <QApplication>
 #include <QButtonGroup>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
@@ -89,6 +90,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
   across->addWidget(knobs_);
   across->addWidget(make_middle());
   across->addWidget(make_right());
+  across->setObjectName("scaling");
   across->setStretchFactor(0, 0);
   across->setStretchFactor(1, 1);
   across->setStretchFactor(2, 0);
@@ -105,6 +107,8 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
     // Changing one knob can change others: another strategy has its own measured values and may have no buckets.
     if (!(model_.knobs() == knobs)) knobs_->show_knobs(model_.knobs(), model_.measured());
   });
+  connect(knobs_, &KnobPanel::status_message, this, &Page::status_message);
+  connect(knobs_, &KnobPanel::log_wanted, this, &ScalingPage::choose_log);
   connect(plot_, &ScalingPlot::workers_picked, this, [this](qint64 workers) {
     Knobs knobs = model_.knobs();
     knobs.workers = workers;
@@ -193,6 +197,7 @@ QWidget* ScalingPage::make_middle() {
   tables_->addTab(why_, tr("Why"));
   tables_->addTab(knee_, tr("Knee"));
   tables_->addTab(notes_, tr("Notes"));
+  down->setObjectName("scaling plot");
   down->addWidget(upper);
   down->addWidget(tables_);
   down->setStretchFactor(0, 3);
@@ -231,10 +236,11 @@ QWidget* ScalingPage::make_right() {
   make_bold(levers_title_, 0);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
-  connect(levers_, &QTableView::activated, this,
-          &ScalingPage::turn);  // Enter, or the desktop's activation (click or double click)
-  connect(levers_, &QTableView::clicked, this, &ScalingPage::turn);
+  // QTableView::activated would also follow a single click on some desktops, which selects a row for copying.
+  connect(levers_, &QTableView::doubleClicked, this, &ScalingPage::turn);
+  levers_->installEventFilter(this);
   below->addWidget(levers_, 1);
+  down->setObjectName("scaling words");
   down->addWidget(words);
   down->addWidget(help);
   down->setStretchFactor(0, 3);
@@ -251,7 +257,7 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
           {tr("Ctrl+0"), tr("reset all knobs to their measured values")},
           {tr("Left, Right, Home, End"), tr("in the plot: select another N")},
           {tr("arrows, Page Up, Page Down"), tr("on a slider: change the value")},
-          {tr("Enter"), tr("in the table of knobs: set this knob")},
+          {tr("Enter, double click"), tr("in the table of knobs: set this knob alone")},
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
 }
 
@@ -289,6 +295,11 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
     stack_->show_content();
 }
 
+bool ScalingPage::applies_to(const OpenedFile& file) const {
+  return !file.stored_predictions.rows.empty() ||
+         (file.models && !(file.models->measured.ddp.empty() && file.models->measured.dp.empty()));
+}
+
 void ScalingPage::fill_limits() {
   const QSignalBlocker quiet(limit_);
   if (limit_->count() == 0)
@@ -316,6 +327,8 @@ void ScalingPage::show_snapshot() {
   else
     plot_->show_snapshot(shot);
   if (shot.answer || !shot.refusal.empty()) {
+    knobs_->ask_for_link(shot.answer && shot.knobs.inter_node == collective::NodeLinks::usual &&
+                         !fit::unmeasured_links(shot.answer->prediction).empty());
     heading_->setText(tr("At N = %1").arg(shot.knobs.workers));
     summary_->setText(html(sentences(shot)));
   }
@@ -328,12 +341,44 @@ void ScalingPage::show_levers() {
   const report::Table table = levers_table(levers, model_.levers_workers(), confidence);
   levers_title_->setText(levers.empty() ? QString() : QString::fromStdString(table.title));
   levers_->set_table(table);
+  tighten_tables();
+}
+
+// Both tables have their width only when the page is shown.
+void ScalingPage::tighten_tables() {
+  if (!isVisible()) return;
   tighten(*levers_);
+  tighten(*predictions_);
+}
+
+void ScalingPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  if (layout() != nullptr) layout()->activate();
+  tighten_tables();
+}
+
+// Enter in the table of knobs.
+bool ScalingPage::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == levers_ && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Return || key == Qt::Key_Enter) {
+      turn(levers_->currentIndex());
+      return true;
+    }
+  }
+  return Page::eventFilter(watched, event);
+}
+
+void ScalingPage::choose_log() {
+  const auto& file = model_.file();
+  if (!file) return;
+  const QString log = QFileDialog::getOpenFileName(
+      this, tr("Output of nccl-tests' all_reduce_perf on the predicted machines"),
+      QString::fromStdString(file->path.parent_path().string()), tr("Logs (*.log *.txt *.json);;All files (*)"));
+  if (!log.isEmpty()) emit log_requested(log);
 }
 
 void ScalingPage::turn(const QModelIndex& at) {
-  // With a modifier key a click selects rows for copying.
-  if (QApplication::keyboardModifiers() != Qt::NoModifier) return;
   const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
   const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
   const std::vector<Lever>& levers = model_.levers();
@@ -345,9 +390,9 @@ void ScalingPage::turn(const QModelIndex& at) {
     return;
   }
   const QString words = QString::fromStdString(lever.words);
-  model_.set_knobs(turned(model_.knobs(), lever));
+  model_.set_knobs(lever.knobs);
   knobs_->show_knobs(model_.knobs(), model_.measured());
-  emit status_message(tr("Set: %1 (Ctrl+0 resets all knobs)").arg(words));
+  emit status_message(tr("Set alone: %1 (Ctrl+0 resets all knobs)").arg(words));
 }
 
 void ScalingPage::show_tables() {
@@ -358,7 +403,7 @@ void ScalingPage::show_tables() {
                                                              {knee_, &tables.knee},
                                                              {notes_, &tables.notes}};
   for (const auto& [view, table] : all) view->set_table(*table);
-  tighten(*predictions_);
+  tighten_tables();
   tables_->setTabEnabled(tables_->indexOf(what_if_), tables.has_what_if);
   tables_->setTabText(tables_->indexOf(notes_),
                       tables.notes.rows.empty() ? tr("Notes") : tr("Notes (%1)").arg(tables.notes.rows.size()));

@@ -31,6 +31,7 @@ class ScalingPage : public Page {
   QString title() const override { return tr("&Scaling"); }
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool applies_to(const OpenedFile&) const override;
 
   ScalingModel& model() { return model_; }
   ScalingPlot& plot() { return *plot_; }
@@ -41,6 +42,10 @@ class ScalingPage : public Page {
   TableView& levers() { return *levers_; }
   TableView& predictions() { return *predictions_; }
 
+ protected:
+  void showEvent(QShowEvent*) override;
+  bool eventFilter(QObject*, QEvent*) override;
+
  private:
   QWidget* make_middle();
   QWidget* make_right();
@@ -49,6 +54,8 @@ class ScalingPage : public Page {
   void show_snapshot();
   void show_levers();
   void turn(const QModelIndex& row_of_levers);
+  void tighten_tables();
+  void choose_log();
   void show_tables();
   void show_busy();
   void fill_limits();

@@ -237,15 +237,10 @@ void ScalingPlot::scale_values(Quantity quantity, bool from_zero) {
                                       : std::min((ideal->constEnd() - 1)->value, 1.6 * middle_high));
   yAxis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
   if (logarithmic) {
-    const auto ticker = QSharedPointer<QCPAxisTickerLog>::create();
-    yAxis->setTicker(ticker);
-    yAxis->setNumberFormat(QStringLiteral("g"));
-    yAxis->setNumberPrecision(6);
+    yAxis->setTicker(QSharedPointer<CompactTicker<QCPAxisTickerLog>>::create());
     yAxis->setRange(std::max(low, 1e-3 * middle_high) / 1.4, high * 1.6);
   } else {
-    yAxis->setTicker(QSharedPointer<QCPAxisTicker>::create());
-    yAxis->setNumberFormat(QStringLiteral("g"));
-    yAxis->setNumberPrecision(6);
+    yAxis->setTicker(QSharedPointer<CompactTicker<QCPAxisTicker>>::create());
     yAxis->setRange(0.0, high * 1.15);
   }
 }

@@ -27,7 +27,8 @@ class ScalingPlot : public Plot {
 
   // Returns the values at an N that is drawn, one per line. Returns "" if nothing is drawn there.
   QString reading(std::int64_t workers) const;
-  std::optional<std::int64_t> crosshair_workers() const;  // the N under the mouse
+  std::optional<std::int64_t> crosshair_workers() const;          // the N under the mouse
+  QRectF crosshair_box() const { return crosshair_.text_box(); }  // of its values, in pixels
   std::int64_t nearest_drawn(double x) const;
 
   // The drawn elements, for tests.

@@ -31,6 +31,7 @@ class StrategiesPage : public Page {
   QString title() const override { return tr("&DP and DDP"); }
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool applies_to(const OpenedFile& file) const override { return file.has("dp") || file.has("ddp"); }
 
   // The comparison that is shown; null until it is ready.
   const std::optional<Comparison>& shown() const { return shown_; }

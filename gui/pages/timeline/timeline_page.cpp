@@ -43,6 +43,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   message_->setWordWrap(true);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->setObjectName("timeline");
   splitter->addWidget(view_);
   splitter->addWidget(make_panels());
   splitter->setStretchFactor(0, 3);
@@ -167,8 +168,7 @@ void TimelinePage::show_state() {
   else if (!all)
     words = tr("Reading the timeline…");
   else if (all->empty())
-    words = tr("%1 has no steps, collectives or raw events. Its processes ended before the first step. See Runs for "
-               "the reason.")
+    words = tr("%1 has no steps, collectives or raw events. See Details above for the reason.")
                 .arg(QString::fromStdString(all->title));
   message_->setText(words);
   stack_->setCurrentIndex(words.isEmpty() ? 1 : 0);

@@ -35,6 +35,7 @@ class TimelinePage : public Page {
   std::vector<std::pair<QString, QString>> keys() const override;
   QWidget* make_companion(QWidget* parent) override;  // RangeStatistics
   void show_file(std::shared_ptr<const OpenedFile> file) override;
+  bool applies_to(const OpenedFile& file) const override { return !file.measurements.empty(); }
 
   TimelineSource& source() { return *source_; }
   TimelineView& view() { return *view_; }

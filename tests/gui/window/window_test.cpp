@@ -7,6 +7,7 @@
 #include <QAbstractButton>
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QImage>
@@ -20,6 +21,7 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTest>
+#include <QToolButton>
 #include <QUrl>
 #include <map>
 #include <set>
@@ -27,6 +29,7 @@
 #include "gui/models/jobs.hpp"
 #include "gui/pages/page.hpp"
 #include "gui/plots/colours.hpp"
+#include "gui/plots/plot.hpp"
 #include "gui/widgets/diagnostics_bar.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/window/appearance.hpp"
@@ -175,6 +178,20 @@ TEST(OpenedFile, ThrowsIfThePathNamesAnotherFile) {
   }
 }
 
+TEST(OpenedFile, ADeletedFileIsNotCalledChanged) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  const auto file = open_file(folder / "run.db");
+  std::filesystem::remove(folder / "run.db");
+  try {
+    file->check_unchanged();
+    FAIL() << "the file is missing";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("deleted or moved"));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("F5")));
+  }
+}
+
 TEST(OpenedFile, ADamagedStoredScenarioIsReportedNotThrown) {
   const Folder folder;
   test::write_sound(folder / "run.db");
@@ -221,7 +238,7 @@ TEST_F(OpenWindow, TheSelectedRangeIsBesideEveryPageButTheTimeline) {
   EXPECT_FALSE(dock->isVisible());
 }
 
-TEST(MainWindow, RemembersFilesPageAndSize) {
+TEST(MainWindow, RemembersFilesAndSize) {
   const Folder folder;
   test::write_sound(folder / "a.db");
   test::write_sound(folder / "b.db");
@@ -244,9 +261,82 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   MainWindow again;
   // Half of a full HD screen, and the whole screen at 2x.
   for (const Page* page : again.pages()) EXPECT_LE(page->minimumSizeHint().width(), 940) << page->title().toStdString();
-  EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 2);
+  EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 0) << "the start page";
   EXPECT_EQ(again.width(), 950);
-  EXPECT_EQ(again.findChild<QTabWidget*>()->currentWidget()->findChild<QSplitter*>()->saveState(), split);
+  EXPECT_EQ(again.findChild<QTabWidget*>()->widget(2)->findChild<QSplitter*>()->saveState(), split);
+}
+
+// The visited pages and their order change the order in which Qt lists the splitters.
+TEST(MainWindow, SplittersAreStoredByName) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  QSettings().remove("window/splitters");
+  QList<int> sizes;
+  const auto timeline = [](const MainWindow& window) { return window.findChild<QSplitter*>("timeline"); };
+  {
+    MainWindow window;
+    std::set<QString> names;
+    const auto splitters = window.findChild<QTabWidget*>()->findChildren<QSplitter*>();
+    for (const QSplitter* splitter : splitters) names.insert(splitter->objectName());
+    EXPECT_EQ(names.size(), static_cast<std::size_t>(splitters.size())) << "each has a name of its own";
+    EXPECT_FALSE(names.contains(""));
+    window.resize(1280, 820);
+    window.show();
+    ASSERT_EQ(opened(window, folder / "run.db"), "");
+    for (const char* page : {"Scaling", "Timeline", "Ranks", "Runs", "Scaling", "DP and DDP", "Timeline", "Runs"}) {
+      window.show_page(page);
+      ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
+    }
+    sizes = timeline(window)->sizes();
+    window.close();
+  }
+  MainWindow again;
+  again.show();
+  ASSERT_EQ(opened(again, folder / "run.db"), "");
+  again.show_page("Timeline");
+  ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
+  EXPECT_EQ(timeline(again)->sizes(), sizes);
+  EXPECT_GT(timeline(again)->width(), again.width() * 9 / 10);
+}
+
+// Texts of one line on every page, at the sizes of small and of usual screens.
+TEST_F(OpenWindow, NoTextIsCutOff) {
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (const QSize size : {QSize(1272, 680), QSize(952, 504), QSize(1912, 1040)}) {
+    window.resize(size);
+    for (int page = 0; page < tabs->count(); ++page) {
+      tabs->setCurrentIndex(page);
+      ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 60'000));
+      QCoreApplication::processEvents();
+      EXPECT_LE(window.width(), size.width()) << tabs->tabText(page).toStdString();
+      EXPECT_LE(window.height(), size.height()) << tabs->tabText(page).toStdString();
+      const auto check = [&](const QWidget* widget, const QString& text) {
+        if (!widget->isVisible() || text.isEmpty()) return;
+        EXPECT_GE(widget->width(), widget->sizeHint().width())
+            << tabs->tabText(page).toStdString() << " at " << size.width() << ": " << text.toStdString();
+        EXPECT_GE(widget->height() + 2, widget->minimumSizeHint().height())
+            << tabs->tabText(page).toStdString() << " at " << size.width() << ": " << text.toStdString();
+      };
+      for (const auto* button : tabs->currentWidget()->findChildren<QAbstractButton*>()) check(button, button->text());
+      for (const auto* label : tabs->currentWidget()->findChildren<QLabel*>())
+        if (!label->wordWrap()) check(label, label->text());
+      for (const auto* box : tabs->currentWidget()->findChildren<QComboBox*>())
+        if (box->sizeAdjustPolicy() != QComboBox::AdjustToMinimumContentsLengthWithIcon) check(box, box->currentText());
+    }
+  }
+}
+
+// The bar's details and the selected range leave room for the plot.
+TEST_F(OpenWindow, ThePlotKeepsItsHeightBesideDetailsAndRange) {
+  window.resize(1280, 820);
+  window.show_page("Scaling");
+  window.selection().set_range(TimeRange{window.file()->measurements.front().id, 0, std::int64_t{1} << 60});
+  for (auto* button : window.diagnostics().findChildren<QToolButton*>())
+    if (button->isVisible()) button->setChecked(true);
+  ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 60'000));
+  QCoreApplication::processEvents();
+  for (const auto* plot : window.findChild<QTabWidget*>()->currentWidget()->findChildren<Plot*>())
+    EXPECT_GE(plot->axisRect()->height(), 100) << "of a window of " << window.height();
 }
 
 // Tab goes through all controls of the page and returns to the first: no control is skipped and none keeps the focus.

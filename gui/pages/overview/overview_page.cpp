@@ -1,0 +1,294 @@
+#include "gui/pages/overview/overview_page.hpp"
+
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QStackedWidget>
+#include <QTextDocumentFragment>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/models/recent_files.hpp"
+#include "gui/pages/overview/start_panel.hpp"
+#include "gui/pages/overview/step_bar.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+constexpr int heading_px = 20, figure_px = 28, grid_px = 8;
+constexpr std::size_t tile_count = 4;
+
+QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+
+QString plain_link(const QString& page, const QString& text) {
+  return QStringLiteral("<a href=\"%1\">%2</a>").arg(page, text.toHtmlEscaped());
+}
+
+QString table_row(const QString& first, const QString& second) {
+  return QStringLiteral("<tr><td style=\"padding-right: 16px\" valign=\"top\"><b>%1</b></td><td>%2</td></tr>")
+      .arg(first, second);
+}
+
+QString table(const QString& rows) {
+  return QStringLiteral("<table cellspacing=\"0\" cellpadding=\"2\">%1</table>").arg(rows);
+}
+
+}  // namespace
+
+OverviewPage::OverviewPage(Selection& selection, QWidget* parent)
+    : Page(selection, parent), reading_(this), stack_(new QStackedWidget(this)), start_(new StartPanel(this)) {
+  message_ = new QLabel(this);
+  message_->setObjectName("message");
+  message_->setWordWrap(true);
+  message_->setAlignment(Qt::AlignCenter);
+  message_->setMargin(48);
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  auto* scroll = new QScrollArea(this);
+  content_ = make_content();
+  scroll->setWidget(content_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  stack_->addWidget(start_);
+  stack_->addWidget(message_);
+  stack_->addWidget(scroll);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(stack_);
+  connect(start_, &StartPanel::choose_requested, this, &Page::choose_requested);
+  connect(start_, &StartPanel::measure_requested, this,
+          [this](bool sample) { sample ? emit example_requested() : emit page_requested("Runs"); });
+  connect(start_, &StartPanel::open_requested, this, &Page::open_requested);
+  connect(step_, &StepBar::activated, this, [this] { follow("Ranks"); });
+  show_file(nullptr);
+}
+
+QLabel* OverviewPage::make_text(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setWordWrap(true);
+  label->setTextFormat(Qt::RichText);
+  label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  label->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  label->setSizePolicy(policy);
+  connect(label, &QLabel::linkActivated, this, &OverviewPage::follow);
+  return label;
+}
+
+QLabel* OverviewPage::make_heading(const QString& text, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  QFont font = label->font();
+  font.setPixelSize(heading_px);
+  label->setFont(font);
+  label->setContentsMargins(0, grid_px, 0, 0);
+  label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  return label;
+}
+
+QString OverviewPage::figure_link(const QString& page, const std::string& text) const {
+  return QStringLiteral("<a href=\"%1\" style=\"color: %2; text-decoration: none\">%3</a>")
+      .arg(page, palette().color(QPalette::WindowText).name(), escaped(text));
+}
+
+OverviewPage::Tile OverviewPage::make_tile(QWidget* parent) {
+  auto* frame = new QFrame(parent);
+  frame->setFrameShape(QFrame::StyledPanel);
+  frame->setAutoFillBackground(true);
+  frame->setBackgroundRole(QPalette::Base);
+  auto* column = new QVBoxLayout(frame);
+  column->setContentsMargins(2 * grid_px, grid_px, 2 * grid_px, grid_px);
+  column->setSpacing(grid_px / 2);
+  Tile tile{frame, new QLabel(frame), make_text(frame), make_text(frame)};
+  QFont font = tile.figure->font();
+  font.setPixelSize(figure_px);
+  tile.figure->setFont(font);
+  tile.figure->setWordWrap(false);
+  column->addWidget(tile.title);
+  column->addWidget(tile.figure);
+  column->addWidget(tile.detail, 1);
+  return tile;
+}
+
+QWidget* OverviewPage::make_content() {
+  auto* content = new QWidget(this);
+  auto* layout = new QVBoxLayout(content);
+  layout->setContentsMargins(2 * grid_px, 2 * grid_px, 2 * grid_px, 2 * grid_px);
+  layout->setSpacing(grid_px);
+  job_ = make_heading({}, content);
+  job_->setWordWrap(true);
+  layout->addWidget(job_);
+  tiles_row_ = new QWidget(content);
+  auto* tiles = new QHBoxLayout(tiles_row_);
+  tiles->setContentsMargins(0, 0, 0, 0);
+  tiles->setSpacing(grid_px);
+  for (std::size_t i = 0; i < tile_count; ++i) {
+    tiles_.push_back(make_tile(tiles_row_));
+    tiles->addWidget(tiles_.back().frame, 1);
+  }
+  layout->addWidget(tiles_row_);
+  step_heading_ = make_heading(tr("Where the step goes"), content);
+  step_ = new StepBar(content);
+  layout->addWidget(step_heading_);
+  layout->addWidget(step_);
+
+  halves_ = new QHBoxLayout;
+  halves_->setSpacing(4 * grid_px);
+  auto* left = new QVBoxLayout;
+  auto* right = new QVBoxLayout;
+  changes_heading_ = make_heading({}, content);
+  changes_ = make_text(content);
+  left->addWidget(changes_heading_);
+  left->addWidget(changes_);
+  sentences_heading_ = make_heading(tr("At other worker counts"), content);
+  sentences_ = make_text(content);
+  left->addWidget(sentences_heading_);
+  left->addWidget(sentences_);
+  left->addStretch(1);
+  warnings_heading_ = make_heading(tr("Warnings that change the answer most"), content);
+  warnings_ = make_text(content);
+  right->addWidget(warnings_heading_);
+  right->addWidget(warnings_);
+  auto* rate_row = new QHBoxLayout;
+  rate_row->addWidget(make_heading(tr("Learning rate"), content));
+  rate_workers_ = new QComboBox(content);
+  rate_workers_->setAccessibleName(tr("Worker count of the learning rate"));
+  rate_workers_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  rate_row->addWidget(rate_workers_, 0, Qt::AlignBottom);
+  rate_row->addStretch(1);
+  right->addLayout(rate_row);
+  rate_ = make_text(content);
+  right->addWidget(rate_);
+  right->addStretch(1);
+  halves_->addLayout(left, 1);
+  halves_->addLayout(right, 1);
+  layout->addLayout(halves_);
+  layout->addStretch(1);
+  connect(rate_workers_, &QComboBox::currentIndexChanged, this, &OverviewPage::show_rate);
+  return content;
+}
+
+void OverviewPage::show_message(const QString& text) {
+  message_->setText(text);
+  stack_->setCurrentWidget(message_);
+}
+
+void OverviewPage::show_file(std::shared_ptr<const OpenedFile> file) {
+  reading_.cancel();
+  shown_.reset();
+  file_ = std::move(file);
+  if (!file_) {
+    start_->refresh();
+    stack_->setCurrentWidget(start_);
+    return;
+  }
+  show_message(tr("Computing the answer…"));
+  reading_.start([file = file_](const Cancelled&) { return read_overview(*file); },
+                 [this](Overview overview) {
+                   shown_ = std::move(overview);
+                   show_overview();
+                 },
+                 [this](const std::string& why) { show_message(QString::fromStdString(why)); });
+}
+
+void OverviewPage::show_overview() {
+  const Overview& all = *shown_;
+  const bool step = !all.figures.empty();
+  job_->setText(step ? QString::fromStdString(all.job) : QString::fromStdString(file_->path.filename().string()));
+  tiles_row_->setVisible(step);
+  halves_->setStretch(0, step || !all.sentences.empty() ? 1 : 0);
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    tiles_[i].frame->setVisible(i < all.figures.size());
+    if (i >= all.figures.size()) continue;
+    const KeyFigure& figure = all.figures[i];
+    const QString page = QString::fromStdString(figure.page);
+    tiles_[i].title->setText(QString::fromStdString(figure.title));
+    tiles_[i].figure->setText(figure_link(page, figure.figure));
+    tiles_[i].figure->setToolTip(tr("Open the page %1").arg(page));
+    tiles_[i].figure->setAccessibleName(QString::fromStdString(figure.title + ": " + figure.figure));
+    tiles_[i].detail->setText(escaped(figure.detail) + QStringLiteral(" ") + plain_link(page, "→ " + page));
+  }
+  step_heading_->setVisible(!all.step.empty());
+  step_->setVisible(!all.step.empty());
+  step_->show_step(all.step);
+
+  QString rows;
+  for (const UsefulChange& change : all.changes)
+    rows += table_row(figure_link("Scaling", change.change),
+                      escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
+                          (change.setting ? QString() : tr("; other hardware or code")));
+  changes_heading_->setText(tr("What helps most at N = %1").arg(all.changes_workers));
+  changes_heading_->setVisible(step);
+  changes_->setVisible(step);
+  if (!step) {
+    changes_heading_->setText({});
+  } else if (all.changes_workers == 0) {
+    changes_heading_->setText(tr("What helps most"));
+    changes_->setText(tr("Not known: nothing can be predicted from this file."));
+  } else {
+    changes_->setText(all.changes.empty() ? tr("No usual change would raise the throughput by 2 % or more.")
+                                          : table(rows) + plain_link("Scaling", tr("→ Scaling: try them")));
+  }
+
+  rows.clear();
+  for (const auto& [about, text] : all.sentences) rows += table_row(escaped(about), escaped(text));
+  sentences_heading_->setVisible(!all.sentences.empty());
+  sentences_->setVisible(!all.sentences.empty());
+  sentences_->setText(table(rows) + plain_link("Scaling", tr("→ Scaling")));
+
+  rows.clear();
+  if (!step) rows += table_row(tr("no step"), escaped(all.why_no_step));
+  for (const auto& [about, text] : all.warnings)
+    rows += table_row(QStringLiteral("⚠ ") + escaped(about), escaped(text));
+  warnings_heading_->setText(step ? tr("Warnings that change the answer most") : tr("What is missing"));
+  warnings_->setText(rows.isEmpty() ? tr("No warning.") : table(rows) + tr("All, with advice: Details above (F4)."));
+
+  {
+    const QSignalBlocker quiet(rate_workers_);
+    rate_workers_->clear();
+    for (const report::Row& row : all.rates.rows) {
+      const auto workers = report::value_of<std::int64_t>(all.rates, row, "workers").value_or(0);
+      rate_workers_->addItem(tr("N = %1").arg(workers));
+    }
+    rate_workers_->setCurrentIndex(rate_workers_->count() - 1);
+    rate_workers_->setVisible(rate_workers_->count() > 0);
+  }
+  show_rate();
+  stack_->setCurrentIndex(2);
+  if (step)
+    remember_summary(
+        QString::fromStdString((file_->imported_from.empty() ? file_->path : file_->imported_from.front()).string()),
+        QString::fromStdString(all.job + ", " + all.figures.front().figure + " per step"));
+}
+
+void OverviewPage::show_rate() {
+  if (!shown_) return;
+  const int row = rate_workers_->currentIndex();
+  const std::string text = row >= 0 ? rate_text(shown_->rates, static_cast<std::size_t>(row))
+                           : shown_->why_no_rate.empty()
+                               ? std::string("Not known: this file has no batch and no base learning rate.")
+                               : shown_->why_no_rate;
+  rate_->setText(escaped(text) + QStringLiteral(" ") + plain_link("Learning rate", tr("→ Learning rate")));
+}
+
+// The texts contain colours.
+void OverviewPage::changeEvent(QEvent* event) {
+  Page::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && shown_) show_overview();
+}
+
+void OverviewPage::follow(const QString& target) { emit page_requested(target); }
+
+QString OverviewPage::text() const {
+  QStringList texts;
+  for (const QLabel* label : stack_->currentWidget()->findChildren<QLabel*>())
+    if (label->isVisibleTo(stack_)) texts << QTextDocumentFragment::fromHtml(label->text()).toPlainText();
+  if (stack_->currentWidget() == message_) texts << message_->text();
+  return texts.join('\n');
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,72 @@
+// The first page: the answer about a file in one look, with links to the evidence. Without a file, the first steps.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "gui/models/jobs.hpp"
+#include "gui/models/overview/overview.hpp"
+#include "gui/pages/page.hpp"
+
+class QComboBox;
+class QHBoxLayout;
+class QLabel;
+class QStackedWidget;
+
+namespace ddpprof::gui {
+
+class StartPanel;
+class StepBar;
+
+class OverviewPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit OverviewPage(Selection&, QWidget* parent = nullptr);
+
+  QString title() const override { return tr("Overview"); }
+  void show_file(std::shared_ptr<const OpenedFile> file) override;
+
+  bool reading() const { return reading_.running(); }
+  const std::optional<Overview>& overview() const { return shown_; }
+  QString text() const;  // of all labels that are shown, as plain text
+  StartPanel& start() { return *start_; }
+  StepBar& step_bar() { return *step_; }
+  QComboBox& rate_workers() { return *rate_workers_; }
+
+ protected:
+  void changeEvent(QEvent*) override;
+
+ private:
+  struct Tile {
+    QWidget* frame;
+    QLabel *title, *figure, *detail;
+  };
+
+  QWidget* make_content();
+  Tile make_tile(QWidget* parent);
+  QLabel* make_text(QWidget* parent);                                       // wrapped, with links to pages
+  QString figure_link(const QString& page, const std::string& text) const;  // in the colour of the text
+  QLabel* make_heading(const QString& text, QWidget* parent);
+  void show_message(const QString& text);
+  void show_overview();
+  void show_rate();
+  void follow(const QString& link);
+
+  Job reading_;
+  std::shared_ptr<const OpenedFile> file_;
+  std::optional<Overview> shown_;
+  QStackedWidget* stack_;
+  StartPanel* start_;
+  QLabel* message_;
+  QWidget* content_;
+  QLabel *job_, *step_heading_, *changes_heading_, *changes_, *warnings_heading_, *warnings_, *rate_, *sentences_,
+      *sentences_heading_;
+  QWidget* tiles_row_;
+  QHBoxLayout* halves_;
+  std::vector<Tile> tiles_;
+  StepBar* step_;
+  QComboBox* rate_workers_;
+};
+
+}  // namespace ddpprof::gui

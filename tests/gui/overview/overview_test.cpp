@@ -1,0 +1,114 @@
+// The numbers of the page Overview are those of `ddpprof report`.
+#include "gui/models/overview/overview.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analysis/report/render/render.hpp"
+#include "runner/scenario_queries/report.hpp"
+#include "simulator/units/units.hpp"
+#include "tests/gui/overview/overview_file.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using testing::HasSubstr;
+
+std::string printed(const std::filesystem::path& path, const char* name) {
+  store::Database database = store::Database::open_read(path);
+  std::ostringstream text;
+  render(scenario_queries::build_report(database, name), report::Format::markdown, text);
+  return text.str();
+}
+
+const KeyFigure& figure(const Overview& all, const std::string& title) {
+  for (const KeyFigure& one : all.figures)
+    if (one.title == title) return one;
+  throw std::logic_error("no figure " + title);
+}
+
+TEST(Overview, AnswersWhatTheReportAnswers) {
+  const OverviewFile file(OverviewFile::host_bound());
+  const Overview all = read_overview(*file.open());
+  ASSERT_EQ(all.figures.size(), 4U) << all.why_no_step;
+  const std::string answer = printed(file.path, "answer");
+  // "N = 4: 123 ms per step (95 %: 120 ms to 125 ms)"
+  EXPECT_THAT(answer, HasSubstr("N = 4: " + figure(all, "Step time").figure + " per step"));
+  const std::string detail = figure(all, "Step time").detail;
+  EXPECT_THAT(answer, HasSubstr(detail.substr(detail.rfind(": ") + 2)));
+  for (const StepShare& share : all.step)
+    if (share.part != StepPart::other && share.share >= 0.001)
+      EXPECT_THAT(answer, HasSubstr(units::percent(share.share, 3) + " " + share.name)) << share.name;
+  EXPECT_EQ(figure(all, "What binds").figure, "host");
+  EXPECT_THAT(answer, HasSubstr("At N = 4 host"));
+  EXPECT_THAT(all.job, HasSubstr("ddp at N = 4"));
+  for (const auto& [about, text] : all.sentences) EXPECT_THAT(answer, HasSubstr(text)) << about;
+  double sum = 0.0;
+  for (const StepShare& share : all.step) sum += share.share;
+  EXPECT_NEAR(sum, 1.0, 2e-3);
+}
+
+TEST(Overview, ChangesAreThoseOfTheTableWhatHelps) {
+  const OverviewFile file(OverviewFile::host_bound());
+  const Overview all = read_overview(*file.open());
+  ASSERT_FALSE(all.changes.empty());
+  EXPECT_LE(all.changes.size(), 3U);
+  EXPECT_EQ(all.changes_workers, 64);
+  store::Database database = store::Database::open_read(file.path);
+  const report::Report full = scenario_queries::build_report(database, "summary");
+  const auto table = std::ranges::find(full.tables, std::string("what_helps"), &report::Table::name);
+  ASSERT_NE(table, full.tables.end());
+  bool certain = true;
+  for (const UsefulChange& change : all.changes) {
+    EXPECT_FALSE(change.certain && !certain) << "certain changes come first";
+    certain = change.certain;
+    const auto row = std::ranges::find_if(table->rows, [&](const report::Row& one) {
+      return report::value_of<std::string>(*table, one, "change") == change.change;
+    });
+    ASSERT_NE(row, table->rows.end()) << change.change;
+    const auto number = [&](const char* column) {
+      return units::format_significant(*report::value_of<double>(*table, *row, column), 3);
+    };
+    EXPECT_THAT(change.gain, HasSubstr(number("speedup_low")));
+    EXPECT_THAT(change.gain, HasSubstr(number("speedup_high")));
+    EXPECT_EQ(change.certain, *report::value_of<double>(*table, *row, "speedup_low") >= 1.0) << change.change;
+    EXPECT_GE(*report::value_of<double>(*table, *row, "speedup"), 1.02);
+  }
+}
+
+TEST(Overview, DeviceBusyLeavesOutTheWaitForLaunches) {
+  const OverviewFile on_gpus(OverviewFile::host_bound());
+  const Overview gpus = read_overview(*on_gpus.open());
+  double busy = 0.0, launches = 0.0;
+  for (const StepShare& share : gpus.step) {
+    if (share.part == StepPart::launches) launches = share.share;
+    if (share.part != StepPart::launches && share.part != StepPart::other) busy += share.share;
+  }
+  EXPECT_GT(launches, 0.3);
+  EXPECT_EQ(figure(gpus, "Device busy").figure, units::percent(busy, 3));
+  const OverviewFile on_cpus({});
+  const Overview cpus = read_overview(*on_cpus.open());
+  EXPECT_THROW(figure(cpus, "Device busy"), std::logic_error) << "ranks on a CPU have no device";
+  EXPECT_NE(figure(cpus, "Computing").figure, "");
+}
+
+TEST(Overview, AFileWithoutStepsSaysWhatToDo) {
+  const QTemporaryDir folder;
+  const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "bare.db";
+  store::Database::create(path).finish_load();
+  const Overview all = read_overview(*open_file(path));
+  EXPECT_TRUE(all.figures.empty());
+  EXPECT_THAT(all.why_no_step, HasSubstr("ddpprof run"));
+}
+
+TEST(Overview, AReplacedFileIsNotRead) {
+  const OverviewFile file({});
+  const auto opened = file.open();
+  std::filesystem::remove(file.path);
+  EXPECT_THROW(read_overview(*opened), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace ddpprof::gui
