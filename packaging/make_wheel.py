@@ -106,6 +106,7 @@ def files_of(root, build, version, description):
     files[WORKER] = (stripped(worker, build / "symbols/ddpprof-worker.debug", work / worker.name, SHARED | OF_TORCH), True)
     for path in sorted((root / "python/injected").glob("*.py")):
         files[f"{data}/data/lib/ddpprof-python/{path.name}"] = (path.read_bytes(), False)
+    files[f"{data}/data/lib/ddpprof-python/bench/comm.py"] = ((root / "python/bench/comm.py").read_bytes(), False)
     files[f"{info}/METADATA"] = (metadata(root, version, description).encode(), False)
     files[f"{info}/licenses/LICENSE"] = ((root / "LICENSE").read_bytes(), False)
     files[f"{info}/licenses/THIRD-PARTY"] = (third_party().encode(), False)
