@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "simulator/stats/summary.hpp"
@@ -49,42 +49,106 @@ void add_bytes(SQLite::Database& sql, std::int64_t measurement, ShardedRanks& ra
   ranks.other_bytes += query.getColumn(1).getDouble();
 }
 
+// Unknown values equal all values, and become known.
+template <class Value>
+bool agree(std::optional<Value>& known, const std::optional<Value>& other) {
+  if (!known) known = other;
+  return !other || known == other;
+}
+
+bool agree(std::vector<UnitTimes>& known, const std::vector<UnitTimes>& other) {
+  if (known.size() != other.size()) return false;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    UnitTimes& unit = known[i];
+    if (unit.name != other[i].name || !agree(unit.parameters, other[i].parameters) ||
+        !agree(unit.gathered_element_bytes, other[i].gathered_element_bytes) ||
+        !agree(unit.scattered_element_bytes, other[i].scattered_element_bytes) ||
+        !agree(unit.gathers_again, other[i].gathers_again))
+      return false;
+  }
+  return true;
+}
+
+// Returns what differs from the job; empty: the measurement belongs to it, and `units` has the values known of both.
+std::string difference(const ShardedJob& job, std::vector<UnitTimes>& units, const ShardedJob& one,
+                       const std::vector<UnitTimes>& units_of_one) {
+  if (one.model != job.model) return "another model";
+  if (one.device != job.device) return "another device";
+  if (one.backend != job.backend && !one.backend.empty() && !job.backend.empty()) return "another backend";
+  if (one.batch_per_worker != job.batch_per_worker) return "another batch per worker";
+  if (one.accumulation != job.accumulation) return "another accumulation";
+  if (one.optimizer != job.optimizer && !one.optimizer.empty() && !job.optimizer.empty()) return "another optimizer";
+  if (one.threads_per_rank != job.threads_per_rank) return "another number of threads per rank";
+  std::vector<UnitTimes> merged = units;
+  if (!agree(merged, units_of_one))
+    return "other sharded units (names, parameters, element types, gathers in the backward)";
+  units = std::move(merged);
+  return "";
+}
+
+// Why a measurement with sharded units has another strategy. Empty: its units are not annotated.
+std::string why_not_predicted(SQLite::Database& sql, std::int64_t measurement) {
+  SQLite::Statement query(
+      sql,
+      "SELECT message FROM diagnostic WHERE measurement_id = ? AND code IN ('sharded_units_differ', "
+      "'not_data_parallel') ORDER BY rowid LIMIT 1");
+  query.bind(1, measurement);
+  return query.executeStep() ? query.getColumn(0).getString() : "";
+}
+
 }  // namespace
 
 ShardedJob sharded_job(SQLite::Database& sql) {
   ShardedJob job;
-  std::map<std::int64_t, ShardedRanks> by_workers;
+  std::map<std::pair<std::int64_t, std::int64_t>, ShardedRanks> found;  // by N and hosts
+  std::vector<UnitTimes> units;
   SQLite::Statement query(
       sql,
-      "SELECT id, world_size, nodes, model, device, batch_per_worker, accumulation, threads_per_rank, "
-      "cores, COALESCE(CASE WHEN json_valid(options) THEN json_extract(options, '$.optimizer') END, '') FROM "
-      "measurement m WHERE "
-      "status <> 'failed' AND strategy = 'fsdp' AND EXISTS (SELECT 1 FROM sharded_unit u WHERE u.measurement_id = "
-      "m.id) ORDER BY id");
-  bool first = true;
+      "SELECT id, world_size, nodes, model, device, backend, batch_per_worker, accumulation, threads_per_rank, cores, "
+      "strategy, COALESCE(CASE WHEN json_valid(options) THEN json_extract(options, '$.optimizer') END, '') FROM "
+      "measurement m WHERE status <> 'failed' AND EXISTS (SELECT 1 FROM sharded_unit u "
+      "WHERE u.measurement_id = m.id) ORDER BY id");
+  std::int64_t first = 0;
   while (query.executeStep()) {
+    const std::int64_t id = query.getColumn(0).getInt64();
+    if (query.getColumn(10).getString() != "fsdp") {
+      if (const std::string why = why_not_predicted(sql, id); !why.empty()) job.left_out[id] = why;
+      continue;
+    }
     ShardedJob one;
     one.model = query.getColumn(3).getString();
     one.device = query.getColumn(4).getString();
-    one.batch_per_worker = query.getColumn(5).getInt64();
-    one.accumulation = query.getColumn(6).getInt64();
-    one.threads_per_rank = query.getColumn(7).getInt64();
-    one.cores = query.getColumn(8).getInt64();
-    one.optimizer = query.getColumn(9).getString();
-    if (first) job = one;
-    first = false;
-    if (std::tie(one.model, one.device, one.batch_per_worker, one.accumulation) !=
-        std::tie(job.model, job.device, job.batch_per_worker, job.accumulation))
+    one.backend = query.getColumn(5).getString();
+    one.batch_per_worker = query.getColumn(6).getInt64();
+    one.accumulation = query.getColumn(7).getInt64();
+    one.threads_per_rank = query.getColumn(8).getInt64();
+    one.cores = query.getColumn(9).getInt64();
+    one.optimizer = query.getColumn(11).getString();
+    std::vector<UnitTimes> units_of_one = sharded_units_alone(sql, id);
+    if (first == 0) {
+      first = id;
+      one.left_out = std::move(job.left_out);
+      job = std::move(one);
+      units = std::move(units_of_one);
+    } else if (const std::string what = difference(job, units, one, units_of_one); !what.empty()) {
+      job.left_out[id] = "it has " + what + " than measurement " + std::to_string(first);
       continue;
-    job.cores = std::max(job.cores, one.cores);
-    ShardedRanks& ranks = by_workers[query.getColumn(1).getInt64()];
-    ranks.workers = query.getColumn(1).getInt64();
-    ranks.nodes = query.getColumn(2).getInt64();
-    ranks.measurements.push_back(query.getColumn(0).getInt64());
-    add_run_steps(sql, ranks.measurements.back(), ranks);
-    add_bytes(sql, ranks.measurements.back(), ranks);
+    } else {
+      job.cores = std::max(job.cores, one.cores);
+      if (job.backend.empty()) job.backend = one.backend;
+      if (job.optimizer.empty()) job.optimizer = one.optimizer;
+    }
+    const std::int64_t workers = query.getColumn(1).getInt64(), nodes = query.getColumn(2).getInt64();
+    ShardedRanks& ranks = found[{workers, nodes}];
+    ranks.workers = workers;
+    ranks.nodes = nodes;
+    if (job.device == "cpu" && ranks.per_host() * job.threads_per_rank > query.getColumn(9).getInt64())
+      ranks.shares_cores = true;
+    ranks.measurements.push_back(id);
+    add_run_steps(sql, id, ranks);
+    add_bytes(sql, id, ranks);
   }
-  for (auto& [workers, ranks] : by_workers) {
+  for (auto& [key, ranks] : found) {
     if (ranks.steps_s.empty()) continue;
     ranks.units = sharded_units(sql, ranks.measurements);
     job.measured.push_back(std::move(ranks));
@@ -92,12 +156,13 @@ ShardedJob sharded_job(SQLite::Database& sql) {
   return job;
 }
 
-std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database& sql, const ShardedJob& job, const char* action) {
+std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database& sql, std::span<const ShardedRanks* const> measured,
+                                                 const char* action) {
   std::vector<UnitCollectiveTime> all;
-  for (const ShardedRanks& ranks : job.measured) {
-    if (ranks.workers < 2) continue;
+  for (const ShardedRanks* ranks : measured) {
+    if (ranks->workers < 2) continue;
     std::map<std::int64_t, std::vector<double>> by_bytes;
-    for (const std::int64_t measurement : ranks.measurements) {
+    for (const std::int64_t measurement : ranks->measurements) {
       SQLite::Statement query(
           sql,
           "SELECT w.bytes, COALESCE(c.transfer_ns, w.end_ns - w.start_ns) FROM sharded_work w JOIN "
@@ -110,7 +175,7 @@ std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database& sql, const Sh
         by_bytes[query.getColumn(0).getInt64()].push_back(units::ns_to_s(query.getColumn(1).getDouble()));
     }
     for (const auto& [bytes, seconds] : by_bytes)
-      all.push_back({ranks.workers, static_cast<double>(bytes), stats::median(seconds)});
+      all.push_back({ranks->workers, static_cast<double>(bytes), stats::median(seconds)});
   }
   return all;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,22 +11,26 @@
 
 namespace ddpprof::fit {
 
-// All measurements of one N.
+// All measurements of one N on one number of hosts.
 struct ShardedRanks {
   std::int64_t workers = 1, nodes = 1;
+  bool shares_cores = false;               // ranks of a CPU had fewer cores than threads
   std::vector<std::int64_t> measurements;  // ids
   // One per measured step: mean over the ranks.
   std::vector<double> steps_s, optimizer_s, exposed_s, skew_s;
   std::vector<UnitTimes> units;
   double unit_bytes = 0.0, other_bytes = 0.0;  // of all collectives: of units, and of no unit
+
+  std::int64_t per_host() const { return (workers - 1) / nodes + 1; }
 };
 
 struct ShardedJob {
-  std::string model, device;
+  std::string model, device, backend;
   std::string optimizer;  // its class: "Adam"; empty: not recorded
   std::int64_t batch_per_worker = 0, accumulation = 1, threads_per_rank = 1;
-  std::int64_t cores = 1;              // of a host
-  std::vector<ShardedRanks> measured;  // by N
+  std::int64_t cores = 1;                        // of a host
+  std::vector<ShardedRanks> measured;            // by N, then by hosts
+  std::map<std::int64_t, std::string> left_out;  // measurements with sharded units that are not used: the reason by id
 };
 
 // A collective of a unit at a measured N, without waiting for slower ranks: the median over the steps.
@@ -33,11 +39,13 @@ struct UnitCollectiveTime {
   double bytes = 0.0, seconds = 0.0;
 };
 
-// Returns the job of the first measurement that has sharded units; other jobs of the database are left out. `measured`
-// is empty if the database has none. Throws SQLite::Exception.
+// Returns the job of the first predictable measurement (strategy fsdp). Measurements of other jobs, with other units,
+// and of other strategies are left out. `measured` is empty if the database has no predictable one. Throws
+// SQLite::Exception.
 ShardedJob sharded_job(SQLite::Database&);
 
-// Returns the job's all-gathers or reduce-scatters ("all_gather", "reduce_scatter") at N ≥ 2.
-std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database&, const ShardedJob&, const char* action);
+// Returns the all-gathers or reduce-scatters ("all_gather", "reduce_scatter") of these ranks at N ≥ 2.
+std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database&, std::span<const ShardedRanks* const>,
+                                                 const char* action);
 
 }  // namespace ddpprof::fit

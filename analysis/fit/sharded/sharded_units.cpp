@@ -51,30 +51,6 @@ std::optional<std::int64_t> whole(const SQLite::Column& column) {
   return column.isNull() ? std::nullopt : std::optional(column.getInt64());
 }
 
-std::vector<UnitTimes> units_of(SQLite::Database& sql, std::int64_t measurement) {
-  std::vector<UnitTimes> units;
-  SQLite::Statement query(sql,
-                          "SELECT unit, name, root, parameters, ranks, gathered_bytes, scattered_bytes, "
-                          "gathered_element_bytes, scattered_element_bytes, gathers_again, scatters_by_all_reduce FROM "
-                          "sharded_unit WHERE measurement_id = ? ORDER BY unit");
-  query.bind(1, measurement);
-  while (query.executeStep()) {
-    UnitTimes& unit = units.emplace_back();
-    unit.unit = query.getColumn(0).getInt64();
-    unit.name = query.getColumn(1).getString();
-    unit.root = query.getColumn(2).getInt64() != 0;
-    unit.parameters = whole(query.getColumn(3));
-    unit.ranks = whole(query.getColumn(4));
-    unit.gathered_bytes = query.getColumn(5).getInt64();
-    unit.scattered_bytes = query.getColumn(6).getInt64();
-    unit.gathered_element_bytes = whole(query.getColumn(7));
-    unit.scattered_element_bytes = whole(query.getColumn(8));
-    if (const std::optional<std::int64_t> again = whole(query.getColumn(9))) unit.gathers_again = *again != 0;
-    unit.scatters_by_all_reduce = query.getColumn(10).getInt64() != 0;
-  }
-  return units;
-}
-
 // Adds the work of one measurement. Returns the number of measured steps of all its ranks.
 std::size_t collect(SQLite::Database& sql, std::int64_t measurement, std::map<std::int64_t, Collected>& by_unit) {
   SQLite::Statement query(
@@ -124,12 +100,36 @@ std::size_t collect(SQLite::Database& sql, std::int64_t measurement, std::map<st
 
 }  // namespace
 
+std::vector<UnitTimes> sharded_units_alone(SQLite::Database& sql, std::int64_t measurement) {
+  std::vector<UnitTimes> units;
+  SQLite::Statement query(sql,
+                          "SELECT unit, name, root, parameters, ranks, gathered_bytes, scattered_bytes, "
+                          "gathered_element_bytes, scattered_element_bytes, gathers_again, scatters_by_all_reduce FROM "
+                          "sharded_unit WHERE measurement_id = ? ORDER BY unit");
+  query.bind(1, measurement);
+  while (query.executeStep()) {
+    UnitTimes& unit = units.emplace_back();
+    unit.unit = query.getColumn(0).getInt64();
+    unit.name = query.getColumn(1).getString();
+    unit.root = query.getColumn(2).getInt64() != 0;
+    unit.parameters = whole(query.getColumn(3));
+    unit.ranks = whole(query.getColumn(4));
+    unit.gathered_bytes = query.getColumn(5).getInt64();
+    unit.scattered_bytes = query.getColumn(6).getInt64();
+    unit.gathered_element_bytes = whole(query.getColumn(7));
+    unit.scattered_element_bytes = whole(query.getColumn(8));
+    if (const std::optional<std::int64_t> again = whole(query.getColumn(9))) unit.gathers_again = *again != 0;
+    unit.scatters_by_all_reduce = query.getColumn(10).getInt64() != 0;
+  }
+  return units;
+}
+
 std::vector<UnitTimes> sharded_units(SQLite::Database& sql, std::span<const std::int64_t> measurements) {
   std::vector<UnitTimes> units;
   std::map<std::int64_t, Collected> by_unit;
   std::size_t steps = 0;
   for (const std::int64_t measurement : measurements) {
-    std::vector<UnitTimes> of_measurement = units_of(sql, measurement);
+    std::vector<UnitTimes> of_measurement = sharded_units_alone(sql, measurement);
     if (of_measurement.empty()) continue;
     if (units.empty()) units = std::move(of_measurement);
     steps += collect(sql, measurement, by_unit);

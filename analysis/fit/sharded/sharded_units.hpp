@@ -42,6 +42,9 @@ struct UnitTimes {
   }
 };
 
+// Returns a measurement's units without their work. Throws SQLite::Exception.
+std::vector<UnitTimes> sharded_units_alone(SQLite::Database&, std::int64_t measurement);
+
 // Returns the units of measurements with the same units, in order of the first forward. Empty if the measurements are
 // not of a sharded training. Throws SQLite::Exception.
 std::vector<UnitTimes> sharded_units(SQLite::Database&, std::span<const std::int64_t> measurements);

@@ -16,6 +16,8 @@ namespace {
 constexpr double growth_error = 0.08;  // of the collectives' cost for each doubling of N beyond the data
 constexpr double least_collective_error = 0.03;
 constexpr double wait_spread = 0.5;            // of the logarithm of the wait for the slowest rank
+constexpr double extra_error = 0.5;            // of the difference between measured and simulated exposed time
+constexpr double calls_error = 0.1;            // up to this part, the measured calls of a step may differ
 constexpr double changed_exposed_error = 0.1;  // of the logarithm of exposed communication under a change
 constexpr double largest_other_bytes = 0.01;   // of a step's bytes that may be those of no unit
 
@@ -23,6 +25,10 @@ double seconds(const RingCost& cost, std::int64_t workers, double bytes, const W
   const double latency_s = cost.seconds(workers, 0.0);
   return latency_s * change.latency.factor + (cost.seconds(workers, bytes) - latency_s) / change.bandwidth.factor;
 }
+
+double transfer_s(const UnitCollectives& calls) { return std::max(0.0, calls.duration_s - calls.skew_s); }
+
+bool differs(double calls, double modelled) { return std::abs(calls - modelled) > calls_error * modelled; }
 
 std::string listed(std::initializer_list<std::pair<bool, const char*>> keys) {
   std::string text;
@@ -33,37 +39,59 @@ std::string listed(std::initializer_list<std::pair<bool, const char*>> keys) {
 
 }  // namespace
 
-ShardedModel::ShardedModel(SQLite::Database& sql, ShardedJob job) : job_(std::move(job)), base_(base_of(job_)) {
-  gather_ = fit_ring(unit_collectives(sql, job_, "all_gather"));
-  scatter_ = fit_ring(unit_collectives(sql, job_, "reduce_scatter"));
-  const double simulated_s = strategy::simulate(step_at(base_.workers, {}, {})).exposed_s();
-  if (simulated_s > 0.0) exposed_factor_ = recorded(base_).exposed_s / simulated_s;
+ShardedModel::ShardedModel(SQLite::Database& sql, const ShardedJob& job, bool between_hosts) : job_(job) {
+  for (const ShardedRanks& ranks : job.measured)
+    if (ranks.workers == 1 || (ranks.nodes > 1) == between_hosts) measured_.push_back(&ranks);
+  if (measured_.empty()) return;
+  // The ranks of the base have cores of their own, because sharing of cores is not modelled.
+  std::vector<const ShardedRanks*> usable = measured_;
+  std::erase_if(usable, [](const ShardedRanks* ranks) { return ranks->shares_cores; });
+  const std::vector<const ShardedRanks*>& fitted = usable.empty() ? measured_ : usable;
+  base_ = fitted.back();
+  gather_ = fitted_ring(unit_collectives(sql, fitted, "all_gather"), &UnitTimes::gathers);
+  scatter_ = fitted_ring(unit_collectives(sql, fitted, "reduce_scatter"), &UnitTimes::scatters);
+  const Terms measured = recorded(*base_);
+  const strategy::ShardedOutcome simulated = strategy::simulate(step_at(base_->workers, {}, {}));
+  exposed_separated_ = measured.exposed_s > 0.0 || !(stats::median(base_->exposed_s) > 0.0);
+  if (exposed_separated_ && simulated.communication_s > 0.0)
+    extra_exposed_share_ = (measured.exposed_s - simulated.exposed_s()) / simulated.communication_s;
   optimizer_fixed_ = fixed_part_of_optimizer();
 }
 
-const ShardedRanks* ShardedModel::measured_at(std::int64_t workers) const {
-  const auto found =
-      std::ranges::find_if(job_.measured, [&](const ShardedRanks& ranks) { return ranks.workers == workers; });
-  return found == job_.measured.end() ? nullptr : &*found;
-}
-
-std::string ShardedModel::refusal(std::int64_t workers, const PredictOptions& options) const {
-  if (measured_at(workers)) return "";
-  if (base_.workers < 2)
-    return "no measurement with 2 or more ranks has the cost of its all-gathers and reduce-scatters";
-  for (const UnitTimes& unit : base_.units)
+std::string ShardedModel::refusal() const {
+  if (base_->shares_cores) return "all measured ranks shared cores, and how sharded ranks share cores is not modelled";
+  for (const UnitTimes& unit : base_->units) {
+    const std::string name = unit.root ? "the root" : "unit " + unit.name;
     if (unit.replicas.calls > 0) return "replicas of shards (HSDP) are reported, not predicted";
-  if (base_.other_bytes > largest_other_bytes * base_.unit_bytes)
+    if (unit.ranks && *unit.ranks != base_->workers)
+      return name + " is sharded over " + std::to_string(*unit.ranks) + " of " + std::to_string(base_->workers) +
+             " ranks: FSDP beside another kind of parallelism is reported, not predicted";
+    if ((unit.gathers.calls > 0 && unit.gathered_bytes == 0) || (unit.scatters.calls > 0 && unit.scattered_bytes == 0))
+      return "sizes of collectives were not recorded: profile with record_shapes=True";
+    const auto micro_batches = static_cast<double>(job_.accumulation);
+    const bool again = unit.gathers_again.value_or(false);
+    if (differs(unit.gathers.calls, unit.gathered_bytes > 0 ? micro_batches * (again ? 2.0 : 1.0) : 0.0) ||
+        differs(unit.scatters.calls,
+                unit.scattered_bytes > 0 ? (scatters_in_each_micro_batch() ? micro_batches : 1.0) : 0.0))
+      return "the number of collectives of " + name +
+             " in a step is not that of one all-gather per forward, at most one per backward, and one "
+             "reduce-scatter per step or per backward";
+  }
+  if (base_->other_bytes > largest_other_bytes * base_->unit_bytes)
     return "its ranks also exchange data that belongs to no unit, as tensor, pipeline or expert parallel layers do "
            "(--report collectives lists the groups): how that grows with N is not modelled";
-  const std::int64_t per_host = ranks_per_host(workers, options);
-  if (job_.device == "cpu" && !options.dedicated && workers > base_.workers &&
-      per_host * job_.threads_per_rank > job_.cores)
-    return "its ranks need more cores than the " + std::to_string(job_.cores) +
-           " of a host, and how sharded ranks share cores is not modelled (if each rank has its own cores: --sharing "
-           "dedicated)";
-  if (base_.nodes == 1 && workers > per_host) return "collectives between hosts were not measured";
   return "";
+}
+
+std::string ShardedModel::uncertainty() const {
+  std::string text;
+  if (!gather_.cost.separated || !scatter_.cost.separated)
+    text = "the measured sizes do not separate latency and bandwidth of the collectives, so the interval covers both";
+  if (!exposed_separated_)
+    text += std::string(text.empty() ? "" : "; ") +
+            "exposed communication is not separated from the wait for slower ranks, so the interval covers 0 to "
+            "the simulated exposed time";
+  return text;
 }
 
 std::string ShardedModel::change_refusal(const WhatIf& change) const {
@@ -76,8 +104,8 @@ std::string ShardedModel::change_refusal(const WhatIf& change) const {
                                     {change.bandwidth.value || change.latency.value, "absolute values of links"},
                                     {!change.strategy.empty() && change.strategy != "ddp", "this strategy"}});
   if (!other.empty()) return "not modelled for a sharded training: " + other;
-  if (base_.workers < 2) return "no measurement with 2 or more ranks has the cost of its collectives";
-  const bool half = std::ranges::any_of(base_.units, [](const UnitTimes& unit) {
+  if (!has_collectives()) return "no measurement with 2 or more ranks has the cost of its collectives";
+  const bool half = std::ranges::any_of(base_->units, [](const UnitTimes& unit) {
     return unit.gathered_element_bytes.value_or(4) < 4 || unit.scattered_element_bytes.value_or(4) < 4;
   });
   if (change.model_bytes != 1.0 && half) return "the measured training already has 16-bit collectives";
@@ -87,7 +115,7 @@ std::string ShardedModel::change_refusal(const WhatIf& change) const {
     return "on a CPU FSDP waits for each of its collectives, with and without prefetch";
   if (change.prefetch && *change.prefetch) return "the measured training already gathers units ahead";
   if (change.reshard_after_forward) {
-    const bool changes = std::ranges::any_of(base_.units, [&](const UnitTimes& unit) {
+    const bool changes = std::ranges::any_of(base_->units, [&](const UnitTimes& unit) {
       return !unit.root && unit.gathers_again && *unit.gathers_again != *change.reshard_after_forward;
     });
     if (!changes) return "the measured training already has reshard_after_forward as asked";
@@ -106,12 +134,13 @@ std::string ShardedModel::change_refusal_at(std::int64_t workers, const WhatIf& 
 Terms ShardedModel::recorded(const ShardedRanks& ranks) {
   Terms terms;
   terms.skew_s = stats::median(ranks.skew_s);
-  terms.exposed_s = std::max(0.0, stats::median(ranks.exposed_s) - terms.skew_s);
   for (const UnitTimes& unit : ranks.units) {
     terms.compute_s += unit.forward_s + unit.backward_s + unit.copy_s;
-    terms.communication_s += std::max(0.0, unit.gathers.duration_s - unit.gathers.skew_s) +
-                             std::max(0.0, unit.scatters.duration_s - unit.scatters.skew_s);
+    for (const UnitCollectives* calls : {&unit.gathers, &unit.scatters, &unit.replicas})
+      terms.communication_s += transfer_s(*calls);
   }
+  // The rest of the exposed time is that of collectives outside of units.
+  terms.exposed_s = std::clamp(stats::median(ranks.exposed_s) - terms.skew_s, 0.0, terms.communication_s);
   terms.compute_s += stats::median(ranks.optimizer_s);
   terms.other_s = stats::median(ranks.steps_s) - terms.compute_s - terms.exposed_s - terms.skew_s;
   // The medians of parts may exceed the median of the whole a little.
@@ -124,14 +153,14 @@ Terms ShardedModel::recorded(const ShardedRanks& ranks) {
 
 Terms ShardedModel::modelled(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
   const bool ddp = change.strategy == "ddp";
-  const Terms measured = recorded(base_);
-  const double optimizer_s = stats::median(base_.optimizer_s);
+  const Terms measured = recorded(*base_);
+  const double optimizer_s = stats::median(base_->optimizer_s);
   const double fixed = draw.optimizer_fixed.value_or(optimizer_fixed_.value_or(0.5));
   const std::int64_t shards = ddp ? 1 : workers / change.replicas;
-  const double part = static_cast<double>(base_.workers) / static_cast<double>(shards);
+  const double part = static_cast<double>(base_->workers) / static_cast<double>(shards);
   double copies_s = 0.0;  // into and out of FSDP's buffers
   if (ddp)
-    for (const UnitTimes& unit : base_.units) copies_s += unit.copy_s;
+    for (const UnitTimes& unit : base_->units) copies_s += unit.copy_s;
   const strategy::ShardedStep step = step_at(workers, draw, change);
   Terms terms;
   terms.compute_s = draw.level / change.compute_speed *
@@ -140,28 +169,34 @@ Terms ShardedModel::modelled(std::int64_t workers, const ShardedDraw& draw, cons
   terms.communication_s = strategy::simulate(step).communication_s;
   terms.exposed_s = exposed_s(step, draw, change);
   terms.latency_s = latency_s(workers, draw, change);
-  terms.bandwidth_s = std::max(0.0, terms.communication_s - terms.latency_s);
-  if (base_.workers > 1)
+  terms.latency_s = std::min(terms.latency_s, terms.communication_s);
+  terms.bandwidth_s = terms.communication_s - terms.latency_s;
+  if (base_->workers > 1)
     terms.skew_s =
-        draw.wait * measured.skew_s * stats::blom_expected_max(workers) / stats::blom_expected_max(base_.workers);
+        draw.wait * measured.skew_s * stats::blom_expected_max(workers) / stats::blom_expected_max(base_->workers);
   return terms;
 }
 
 double ShardedModel::exposed_s(const strategy::ShardedStep& step, const ShardedDraw& draw, const WhatIf& change) const {
-  const double simulated_s = strategy::simulate(step).exposed_s();
-  if (change.strategy != "ddp") return (change.any() ? draw.changed_exposed : 1.0) * exposed_factor_ * simulated_s;
-  if (job_.device != "cpu") return draw.changed_exposed * simulated_s;
-  // Ranks on CPUs compute beside all-reduces, which need the same cores.
-  strategy::ShardedStep waiting = step;
-  waiting.waits = true;
-  return draw.overlap * simulated_s + (1.0 - draw.overlap) * strategy::simulate(waiting).exposed_s();
+  const strategy::ShardedOutcome simulated = strategy::simulate(step);
+  double exposed_s = simulated.exposed_s();
+  if (change.strategy == "ddp") {
+    if (job_.device != "cpu") return draw.changed_exposed * exposed_s;
+    // Ranks on CPUs compute beside all-reduces, which need the same cores.
+    strategy::ShardedStep waiting = step;
+    waiting.waits = true;
+    return draw.overlap * exposed_s + (1.0 - draw.overlap) * strategy::simulate(waiting).exposed_s();
+  }
+  exposed_s = draw.exposed * exposed_s + draw.extra_exposed * extra_exposed_share_ * simulated.communication_s;
+  if (change.any()) exposed_s *= draw.changed_exposed;
+  return std::clamp(exposed_s, 0.0, simulated.communication_s);
 }
 
 std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const PredictOptions& options) const {
   stats::Random random(options.seed);
-  const stats::Interval level = stats::median_interval(base_.steps_s, 0.9);
+  const stats::Interval level = stats::median_interval(base_->steps_s, 0.9);
   const double level_sd = level.mid > 0.0 ? level.relative_half_width() / stats::normal_quantile(0.95) : 0.0;
-  const double doublings = std::abs(std::log2(static_cast<double>(workers) / static_cast<double>(base_.workers)));
+  const double doublings = std::abs(std::log2(static_cast<double>(workers) / static_cast<double>(base_->workers)));
   const auto collective = [&](const RingCost& cost) {
     return std::exp(random.normal() *
                     std::hypot(std::max(cost.error, least_collective_error), growth_error * doublings));
@@ -169,9 +204,14 @@ std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const Predict
   std::vector<ShardedDraw> all(static_cast<std::size_t>(options.draws));
   for (ShardedDraw& draw : all) {
     draw.level = std::exp(level_sd * random.normal());
-    draw.gathers = collective(gather_);
-    draw.scatters = collective(scatter_);
+    draw.gathers = collective(gather_.cost);
+    draw.scatters = collective(scatter_.cost);
     draw.wait = std::exp(wait_spread * random.normal());
+    if (exposed_separated_)
+      draw.extra_exposed = 1.0 + extra_error * random.normal();
+    else
+      draw.exposed = random.uniform();
+    draw.latency_share = random.uniform();
     const double fixed = random.uniform();
     if (!optimizer_fixed_) draw.optimizer_fixed = fixed;
     draw.changed_exposed = std::exp(changed_exposed_error * random.normal());
@@ -180,19 +220,23 @@ std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const Predict
   return all;
 }
 
-// Sharing of cores is not modelled.
-const ShardedRanks& ShardedModel::base_of(const ShardedJob& job) {
-  for (auto ranks = job.measured.rbegin(); ranks != job.measured.rend(); ++ranks)
-    if (job.device != "cpu" || ((ranks->workers - 1) / ranks->nodes + 1) * job.threads_per_rank <= job.cores)
-      return *ranks;
-  return job.measured.front();
+FittedRing ShardedModel::fitted_ring(const std::vector<UnitCollectiveTime>& points,
+                                     UnitCollectives UnitTimes::*kind) const {
+  RingCalls calls;
+  calls.workers = base_->workers;
+  for (const UnitTimes& unit : base_->units) {
+    const UnitCollectives& of_unit = unit.*kind;
+    calls.calls += of_unit.calls;
+    calls.bytes += static_cast<double>(of_unit.bytes);
+    calls.seconds += transfer_s(of_unit);
+  }
+  return {scaled(fit_ring(points), calls), calls};
 }
 
-std::int64_t ShardedModel::ranks_per_host(std::int64_t workers, const PredictOptions& options) const {
-  if (options.gpus_per_node > 0) return std::min(workers, options.gpus_per_node);
-  if (base_.nodes > 1) return (base_.workers - 1) / base_.nodes + 1;
-  if (job_.device == "cpu") return workers;
-  return std::min(workers, std::max(base_.workers, usual_gpus_per_node));
+bool ShardedModel::scatters_in_each_micro_batch() const {
+  return job_.accumulation > 1 && std::ranges::any_of(base_->units, [&](const UnitTimes& unit) {
+           return unit.scatters.calls >= static_cast<double>(job_.accumulation);
+         });
 }
 
 strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
@@ -201,11 +245,9 @@ strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedD
   const auto micro_batches = static_cast<double>(job_.accumulation);
   strategy::ShardedStep step;
   step.micro_batches = job_.accumulation;
-  step.scatters_each_micro_batch = std::ranges::any_of(base_.units, [](const UnitTimes& unit) {
-    return unit.scatters.calls > 1.0;  // without set_requires_gradient_sync(False)
-  });
+  step.scatters_each_micro_batch = scatters_in_each_micro_batch();
   step.waits = !ddp && (job_.device == "cpu" || change.prefetch.has_value());
-  for (const UnitTimes& unit : base_.units) {
+  for (const UnitTimes& unit : base_->units) {
     const double copy_s = ddp ? 0.0 : unit.copy_s;
     const double gathered = change.model_bytes * static_cast<double>(unit.gathered_bytes);
     const double scattered = change.model_bytes * static_cast<double>(unit.scattered_bytes);
@@ -227,12 +269,12 @@ strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedD
 }
 
 double ShardedModel::gather_s(std::int64_t workers, double bytes, const ShardedDraw& draw, const WhatIf& change) const {
-  return draw.gathers * seconds(gather_, workers, bytes, change);
+  return draw.gathers * seconds(gather_.drawn(draw.latency_share), workers, bytes, change);
 }
 
 double ShardedModel::scatter_s(std::int64_t workers, double bytes, const ShardedDraw& draw,
                                const WhatIf& change) const {
-  return draw.scatters * seconds(scatter_, workers, bytes, change);
+  return draw.scatters * seconds(scatter_.drawn(draw.latency_share), workers, bytes, change);
 }
 
 // A ring's all-reduce is a reduce-scatter and an all-gather. If the backend executes the reduce-scatter as an
@@ -246,7 +288,7 @@ double ShardedModel::all_reduce_s(const UnitTimes& unit, std::int64_t workers, d
 double ShardedModel::latency_s(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
   double sum_s = 0.0;
   const std::int64_t shards = workers / change.replicas;
-  for (const UnitTimes& unit : base_.units) {
+  for (const UnitTimes& unit : base_->units) {
     const bool again =
         change.reshard_after_forward && !unit.root ? *change.reshard_after_forward : unit.gathers_again.value_or(false);
     const double gathers = unit.gathered_bytes > 0 ? static_cast<double>(job_.accumulation) * (again ? 2.0 : 1.0) : 0.0;
@@ -263,11 +305,57 @@ double ShardedModel::latency_s(std::int64_t workers, const ShardedDraw& draw, co
 
 // From the smallest and the largest measured N: fixed + (1 - fixed) / N. None if only one N was measured.
 std::optional<double> ShardedModel::fixed_part_of_optimizer() const {
-  const ShardedRanks& small = job_.measured.front();
-  const double large_s = stats::median(base_.optimizer_s);
-  if (small.workers == base_.workers || !(large_s > 0.0)) return std::nullopt;
-  const double shrunk = static_cast<double>(base_.workers) / static_cast<double>(small.workers);
+  const ShardedRanks& small = *measured_.front();
+  const double large_s = stats::median(base_->optimizer_s);
+  if (small.workers == base_->workers || !(large_s > 0.0)) return std::nullopt;
+  const double shrunk = static_cast<double>(base_->workers) / static_cast<double>(small.workers);
   return std::clamp((shrunk - stats::median(small.optimizer_s) / large_s) / (shrunk - 1.0), 0.0, 1.0);
+}
+
+ShardedModels::ShardedModels(SQLite::Database& sql, ShardedJob job)
+    : job_(std::move(job)), inside_(sql, job_, false), between_(sql, job_, true) {}
+
+const ShardedRanks* ShardedModels::measured_at(std::int64_t workers, const PredictOptions& options) const {
+  const std::int64_t wanted = hosts(workers, options);
+  const ShardedRanks* found = nullptr;
+  for (const ShardedRanks& ranks : job_.measured)
+    if (ranks.workers == workers && (!found || ranks.nodes == wanted)) found = &ranks;
+  return found && options.gpus_per_node > 0 && found->nodes != wanted ? nullptr : found;
+}
+
+const ShardedModel& ShardedModels::model(std::int64_t workers, const PredictOptions& options) const {
+  const ShardedRanks* measured = measured_at(workers, options);
+  return (measured ? measured->nodes : hosts(workers, options)) > 1 ? between_ : inside_;
+}
+
+std::string ShardedModels::refusal(std::int64_t workers, const PredictOptions& options) const {
+  if (measured_at(workers, options)) return "";
+  const ShardedModel& one = model(workers, options);
+  if (!one.has_collectives()) {
+    if (!inside_.has_collectives() && !between_.has_collectives())
+      return "no measurement with 2 or more ranks has the cost of its all-gathers and reduce-scatters";
+    return std::string("collectives ") + (&one == &between_ ? "between hosts" : "inside of one host") +
+           " were not measured";
+  }
+  if (const std::string reason = one.refusal(); !reason.empty()) return reason;
+  if (job_.device == "cpu" && !options.dedicated &&
+      ranks_per_host(workers, options) * job_.threads_per_rank > job_.cores)
+    return "its ranks need more cores than the " + std::to_string(job_.cores) +
+           " of a host, and how sharded ranks share cores is not modelled (if each rank has its own cores: --sharing "
+           "dedicated)";
+  return "";
+}
+
+std::int64_t ShardedModels::ranks_per_host(std::int64_t workers, const PredictOptions& options) const {
+  const ShardedRanks& largest = job_.measured.back();
+  if (options.gpus_per_node > 0) return std::min(workers, options.gpus_per_node);
+  if (largest.nodes > 1) return std::min(workers, largest.per_host());
+  if (job_.device == "cpu") return workers;
+  return std::min(workers, std::max(largest.workers, usual_gpus_per_node));
+}
+
+std::int64_t ShardedModels::hosts(std::int64_t workers, const PredictOptions& options) const {
+  return (workers - 1) / ranks_per_host(workers, options) + 1;
 }
 
 std::string bound_of(const Terms& terms) {

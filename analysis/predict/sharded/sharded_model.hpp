@@ -23,23 +23,38 @@ struct ShardedDraw {
   double level = 1.0;                    // of compute
   double gathers = 1.0, scatters = 1.0;  // of the collectives' cost
   double wait = 1.0;
-  double changed_exposed = 1.0;           // of exposed communication under a change
-  double overlap = 1.0;                   // part of DDP's all-reduces on a CPU that runs beside compute as on a GPU
-  std::optional<double> optimizer_fixed;  // the part of the optimizer that does not shrink with the shard
+  double exposed = 1.0, extra_exposed = 1.0;  // of the simulated exposed time, of its difference to the measured one
+  double changed_exposed = 1.0;               // of exposed communication under a change
+  double overlap = 1.0;                       // part of DDP's all-reduces on a CPU that runs beside compute as on a GPU
+  std::optional<double> latency_share;        // where the measurements do not separate latency and bandwidth
+  std::optional<double> optimizer_fixed;      // the part of the optimizer that does not shrink with the shard
 };
 
+// A collective's fitted cost. All calls of the base's step take their measured time.
+struct FittedRing {
+  RingCost cost;
+  RingCalls calls;  // of the base
+
+  RingCost drawn(const std::optional<double>& latency_share) const {
+    return cost.separated ? cost : scaled(cost, calls, latency_share);
+  }
+};
+
+// Predicts steps whose collectives stay inside of one host, or steps whose collectives cross hosts, from measurements
+// of the same kind.
 class ShardedModel {
  public:
-  // The job must have a measurement.
-  ShardedModel(SQLite::Database&, ShardedJob);
+  // Refers to the job.
+  ShardedModel(SQLite::Database&, const ShardedJob&, bool between_hosts);
 
-  const ShardedJob& job() const { return job_; }
-  // The largest N of which each rank had cores of its own: predictions start from its compute.
-  const ShardedRanks& base() const { return base_; }
-  // Null if N was not measured.
-  const ShardedRanks* measured_at(std::int64_t workers) const;
-  // Returns why N cannot be predicted; empty if it can.
-  std::string refusal(std::int64_t workers, const PredictOptions&) const;
+  // The measurement whose compute is used, the largest N of which each rank had cores of its own; null without
+  // measurements. All functions below need it.
+  const ShardedRanks* base() const { return base_; }
+  bool has_collectives() const { return base_ && base_->workers > 1; }
+  // Returns why the base does not show the steps of other N; empty if it does.
+  std::string refusal() const;
+  // Returns how the interval covers what the measurements do not show; empty if they show all.
+  std::string uncertainty() const;
   // Returns why a change cannot be predicted at any N, or at this N; empty if it can.
   std::string change_refusal(const WhatIf&) const;
   std::string change_refusal_at(std::int64_t workers, const WhatIf&) const;
@@ -50,8 +65,8 @@ class ShardedModel {
   std::vector<ShardedDraw> draws(std::int64_t workers, const PredictOptions&) const;
 
  private:
-  static const ShardedRanks& base_of(const ShardedJob&);
-  std::int64_t ranks_per_host(std::int64_t workers, const PredictOptions&) const;
+  FittedRing fitted_ring(const std::vector<UnitCollectiveTime>&, UnitCollectives UnitTimes::*kind) const;
+  bool scatters_in_each_micro_batch() const;
   strategy::ShardedStep step_at(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
   double exposed_s(const strategy::ShardedStep&, const ShardedDraw&, const WhatIf&) const;
   double gather_s(std::int64_t workers, double bytes, const ShardedDraw&, const WhatIf&) const;
@@ -60,11 +75,37 @@ class ShardedModel {
   double latency_s(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
   std::optional<double> fixed_part_of_optimizer() const;
 
-  ShardedJob job_;
-  const ShardedRanks& base_;
-  RingCost gather_, scatter_;
-  double exposed_factor_ = 1.0;  // measured / simulated exposed time of the base
+  const ShardedJob& job_;
+  std::vector<const ShardedRanks*> measured_;  // by N
+  const ShardedRanks* base_ = nullptr;
+  FittedRing gather_, scatter_;
+  double extra_exposed_share_ = 0.0;  // of communication: measured minus simulated exposed time of the base
+  bool exposed_separated_ = true;     // false: all exposed time of the base may be waiting for slower ranks
   std::optional<double> optimizer_fixed_;
+};
+
+// The models of both kinds, and the one for each N.
+class ShardedModels {
+ public:
+  // The job must have a measurement.
+  ShardedModels(SQLite::Database&, ShardedJob);
+  ShardedModels(const ShardedModels&) = delete;
+  ShardedModels& operator=(const ShardedModels&) = delete;
+
+  const ShardedJob& job() const { return job_; }
+  // Returns the measurement of N on the asked number of hosts; null: not measured.
+  const ShardedRanks* measured_at(std::int64_t workers, const PredictOptions&) const;
+  // Returns the model of the measurement of N, or of the links that N ranks use.
+  const ShardedModel& model(std::int64_t workers, const PredictOptions&) const;
+  // Returns why N cannot be predicted; empty if it can.
+  std::string refusal(std::int64_t workers, const PredictOptions&) const;
+
+ private:
+  std::int64_t ranks_per_host(std::int64_t workers, const PredictOptions&) const;
+  std::int64_t hosts(std::int64_t workers, const PredictOptions&) const;
+
+  ShardedJob job_;
+  ShardedModel inside_, between_;
 };
 
 // Returns the name of the largest of a step's terms: compute, latency, bandwidth or skew.

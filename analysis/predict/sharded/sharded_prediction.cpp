@@ -15,8 +15,9 @@
 namespace ddpprof::fit {
 namespace {
 
-Prediction row_of(const ShardedModel& model, std::int64_t workers, const PredictOptions& options) {
-  const ShardedRanks* measured = model.measured_at(workers);
+Prediction row_of(const ShardedModels& models, std::int64_t workers, const PredictOptions& options) {
+  const ShardedRanks* measured = models.measured_at(workers, options);
+  const ShardedModel& model = models.model(workers, options);
   Terms terms = model.modelled(workers);
   Prediction row;
   if (measured) {
@@ -36,7 +37,7 @@ Prediction row_of(const ShardedModel& model, std::int64_t workers, const Predict
     const auto [low, high] = stats::quantiles(steps, tail, 1.0 - tail);
     row.step_low_s = std::min(low, terms.step_s());
     row.step_high_s = std::max(high, terms.step_s());
-    row.note = "each rank has the compute time of N = " + std::to_string(model.base().workers);
+    row.note = "each rank has the compute time of N = " + std::to_string(model.base()->workers);
   }
   row.strategy = "fsdp";
   row.world_size = workers;
@@ -50,11 +51,12 @@ Prediction row_of(const ShardedModel& model, std::int64_t workers, const Predict
   row.bandwidth_s = terms.bandwidth_s;
   row.skew_s = terms.skew_s;
   row.other_s = terms.other_s;
-  row.throughput = static_cast<double>(workers * model.job().batch_per_worker * model.job().accumulation) / row.step_s;
-  const ShardedRanks* alone = model.measured_at(1);
+  row.throughput =
+      static_cast<double>(workers * models.job().batch_per_worker * models.job().accumulation) / row.step_s;
+  const ShardedRanks* alone = models.measured_at(1, options);
   row.efficiency = (alone ? stats::median(alone->steps_s) : model.modelled(1).step_s()) / row.step_s;
   row.bound = bound_of(terms);
-  row.extrapolation = static_cast<double>(workers) / static_cast<double>(model.base().workers);
+  row.extrapolation = static_cast<double>(workers) / static_cast<double>(model.base()->workers);
   return row;
 }
 
@@ -95,14 +97,15 @@ Note note(const char* code, std::string message, std::string advice) {
   return make_note("warning", code, std::move(message), std::move(advice));
 }
 
-void add_changes(PredictResult& result, const ShardedModel& model, const PredictOptions& options) {
+void add_changes(PredictResult& result, const ShardedModels& models, const PredictOptions& options) {
   std::map<std::string, std::string> refused;  // the worker counts, by reason
-  const std::string never = model.change_refusal(options.what_if);
   for (const Prediction& now : result.predictions) {
+    const ShardedModel& model = models.model(now.world_size, options);
+    const std::string never = model.change_refusal(options.what_if);
     const std::string reason = never.empty() ? model.change_refusal_at(now.world_size, options.what_if) : never;
     if (reason.empty()) {
       result.what_ifs.push_back(change_of(model, now, options));
-      result.memory.push_back(sharded_memory(model.job(), model.base(), now.world_size, options.what_if));
+      result.memory.push_back(sharded_memory(models.job(), *model.base(), now.world_size, options.what_if));
     } else {
       std::string& listed = refused[reason];
       listed += (listed.empty() ? "" : ", ") + std::to_string(now.world_size);
@@ -114,19 +117,36 @@ void add_changes(PredictResult& result, const ShardedModel& model, const Predict
                                 "the training with the change"));
 }
 
+// Measurements that are not used, by reason.
+void add_left_out(const ShardedJob& job, std::vector<Note>& notes) {
+  std::map<std::string, std::string> listed;
+  for (const auto& [measurement, reason] : job.left_out) {
+    std::string& ids = listed[reason];
+    ids += (ids.empty() ? "" : ", ") + std::to_string(measurement);
+  }
+  for (const auto& [reason, ids] : listed)
+    notes.push_back(note(job.measured.empty() ? "prediction_none" : "measurement_left_out",
+                         "measurement " + ids + " is not used to predict fsdp: " + reason,
+                         job.measured.empty() ? "its units are reported: ddpprof report FILE.db --report sharding"
+                                              : "predict each job from a database of its own"));
+}
+
 }  // namespace
 
 PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& options) {
   PredictResult result;
   ShardedJob job = sharded_job(sql);
+  add_left_out(job, result.notes);
   if (job.measured.empty()) return result;
-  const ShardedModel model(sql, std::move(job));
+  const ShardedModels models(sql, std::move(job));
   std::map<std::string, std::string> refused;  // the worker counts, by reason
+  std::set<std::string> uncertain;
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
-    const std::string reason = model.refusal(workers, options);
+    const std::string reason = models.refusal(workers, options);
     if (reason.empty()) {
-      result.predictions.push_back(row_of(model, workers, options));
-      result.memory.push_back(sharded_memory(model.job(), model.base(), workers, {}));
+      result.predictions.push_back(row_of(models, workers, options));
+      result.memory.push_back(sharded_memory(models.job(), *models.model(workers, options).base(), workers, {}));
+      if (!models.measured_at(workers, options)) uncertain.insert(models.model(workers, options).uncertainty());
     } else {
       std::string& listed = refused[reason];
       listed += (listed.empty() ? "" : ", ") + std::to_string(workers);
@@ -135,7 +155,11 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(note("prediction_none", "fsdp at N = " + listed + " is not predicted: " + reason,
                                 "record this training with 2 or more ranks on the machines that you ask about"));
-  if (options.what_if.any()) add_changes(result, model, options);
+  for (const std::string& text : uncertain)
+    if (!text.empty())
+      result.notes.push_back(
+          note("prediction_uncertain", "fsdp: " + text, "measure this training at a further number of ranks"));
+  if (options.what_if.any()) add_changes(result, models, options);
   return result;
 }
 

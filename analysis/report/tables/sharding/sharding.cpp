@@ -35,7 +35,7 @@ void for_each_training(const Source& source, Add add) {
       add(configuration, units);
 }
 
-// Exposed time of collectives; without any call it is not known what it would be.
+// A time of the unit's collectives. Empty if the unit has none.
 Cell time_of(const fit::UnitCollectives& collectives, double seconds) {
   return collectives.calls > 0 ? Cell(seconds) : Cell();
 }
@@ -58,7 +58,7 @@ Table sharded_units_table(const Source& source) {
          {text("unit", "unit"), count("parameters", "parameters"), count("gathered_bytes", "gathered", "bytes"),
           count("gathered_element_bytes", "element", "bytes"), quantity("gathers_per_step", "gathers", ""),
           count("gathered_bytes_per_step", "gathered per step", "bytes"), flag("gathers_again", "gathers again"),
-          count("scattered_bytes", "scattered", "bytes"), count("scattered_element_bytes", "element of it", "bytes"),
+          count("scattered_bytes", "scattered", "bytes"), count("scattered_element_bytes", "element", "bytes"),
           quantity("scatters_per_step", "scatters", ""),
           count("scattered_bytes_per_step", "scattered per step", "bytes"), count("shard_bytes", "shard", "bytes")});
   table.key_columns += 1;
