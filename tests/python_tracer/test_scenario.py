@@ -77,6 +77,19 @@ class Scenario(unittest.TestCase):
         printed.write_text(self.ddpprof("validate", "python-ddp.yaml", "--print").stdout)
         self.assertIn("is valid", self.ddpprof("validate", printed).stdout)
 
+    def test_threads_that_differ_between_n_are_told(self):
+        words = "{folder}/python-ddp.py, --batch-size, 16"
+        launcher = "torchrun, --standalone, --nproc-per-node, '{workers}', '%s'" % words.replace(", ", "', '")
+        for threads, told in (("1", False), ("{workers}", True)):
+            done = self.ddpprof("run", "python-ddp.yaml", "--overwrite", "--set", "measure.window=4-9", "--set",
+                                "measure.batches=[]", "--set",
+                                f"workload={{command: [env, 'OMP_NUM_THREADS={threads}', {launcher}]}}")
+            message = "threads per rank differ: 1 at N = 1, 2 at N = 2"
+            self.assertEqual(message in done.stderr, told, done.stderr)
+            with sqlite3.connect(self.folder / "python-ddp.db") as opened:
+                stored = opened.execute("SELECT COUNT(*) FROM diagnostic WHERE code = 'threads_differ'").fetchone()
+            self.assertEqual(stored, (int(told),))
+
     def test_exports_and_kept_traces(self):
         self.ddpprof("run", "python-ddp.yaml", "--workers", "1", "--set", "measure.window=4-13", "--set",
                      "measure.batches=[16]", "--set", "output={csv: tables, chrome: trace.json, keep_traces: true, raw: none}")
