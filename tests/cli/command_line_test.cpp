@@ -84,9 +84,8 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"compare", "DB", "/nowhere/x.db"}, "…ddpprof compare: /nowhere/x.db: no such file"},
       {{"compare", "DB", "DB", "--format", "tabel"}, "…did you mean 'table'?"},
       {{"gui", "/nowhere/x.db"},
-       "ddpprof gui: /nowhere/x.db: no such file (expected a trace database, as written by ddpprof run); correct the "
-       "name, "
-       "or omit it and open a file in the window"},
+       "ddpprof gui: /nowhere/x.db: no such file (expected a trace database, or files that ddpprof import reads); correct "
+       "the name, or omit it and open a file in the window"},
       {{"export", "DB", "--format", "crome", "--out", "x"}, "…did you mean 'chrome'?"},
       {{"export", "DB", "--format", "chrome"}, "ddpprof export: --out is required; see ddpprof export --help"},
       {{"predict", "DB", "--workers", "8,x"},
@@ -353,9 +352,10 @@ TEST_F(CommandLine, ANameThatCannotBeLookedUpIsSaidInTheUsualForm) {
   const Variable display("QT_QPA_PLATFORM", "offscreen");
   const Outcome file = run_ddpprof({"gui", name});
   EXPECT_EQ(file.code, 2);
-  EXPECT_EQ(file.messages, "ddpprof gui: " + name +
-                               ": File name too long (expected a trace database, as written by ddpprof run); correct "
-                               "the name, or omit it and open a file in the window\n");
+  EXPECT_EQ(file.messages,
+            "ddpprof gui: " + name +
+                ": File name too long (expected a trace database, or files that ddpprof import reads); correct "
+                "the name, or omit it and open a file in the window\n");
   const Variable gui("DDPPROF_GUI_PROGRAM", name.c_str());
   const Outcome program = run_ddpprof({"gui", database_});
   EXPECT_EQ(program.code, 3);

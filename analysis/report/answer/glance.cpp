@@ -133,22 +133,23 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   std::map<std::string, std::int64_t> last_measured;
   for (const GlanceStep& step : steps)
     if (step.measured) last_measured[step.strategy] = step.workers;
-  // Removes the row whose neighbours in N are nearest, so that the ends of each strategy stay, and its largest measured
-  // N.
-  bool all_kept = false;  // only rows of `kept` can be removed
-  while (shown.size() > most) {
+  // Removes the row whose neighbours in N are nearest, so that the ends of each strategy stay: at first rows that are
+  // not in `kept`, the largest measured N last.
+  const auto importance = [&](const GlanceStep& step) {
+    if (step.measured && step.workers == last_measured[step.strategy]) return 2;
+    return kept.contains({step.strategy, step.workers}) ? 1 : 0;
+  };
+  for (int removable = 0; shown.size() > most && removable <= 2;) {
     std::size_t closest = shown.size();
     double least = 0.0;
     for (std::size_t i = 1; i + 1 < shown.size(); ++i) {
       if (shown[i - 1]->strategy != shown[i]->strategy || shown[i + 1]->strategy != shown[i]->strategy) continue;
-      if (shown[i]->measured && shown[i]->workers == last_measured[shown[i]->strategy]) continue;
-      if (!all_kept && kept.contains({shown[i]->strategy, shown[i]->workers})) continue;
+      if (importance(*shown[i]) > removable) continue;
       const double gap = static_cast<double>(shown[i + 1]->workers) / static_cast<double>(shown[i - 1]->workers);
       if (closest == shown.size() || gap < least) closest = i, least = gap;
     }
-    if (closest == shown.size() && all_kept) break;
     if (closest == shown.size())
-      all_kept = true;
+      ++removable;
     else
       shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(closest));
   }
