@@ -63,7 +63,7 @@ TEST_F(ImportCommand, AReasonWhyNothingIsPredictedIsStored) {
   const std::string out = (folder_ / "one.db").string();
   ASSERT_EQ(run_ddpprof({"import", table, "--out", out}).code, 0);
   EXPECT_THAT(run_ddpprof({"report", out, "--report", "answer"}).out,
-              HasSubstr("no prediction: all steps were measured at 4 workers"));
+              HasSubstr("ddp is not predicted: all steps were measured at 4 workers"));
 }
 
 TEST_F(ImportCommand, AJournalThatWasLeftIsNotPlayedIntoTheNewFile) {

@@ -90,7 +90,7 @@ std::string fit_imports(store::Database& database, const std::optional<fit::Pred
     return "";
   } catch (const fit::NotSupported& error) {
     fit::PredictResult none;
-    none.notes = {fit::make_note("warning", "prediction_none", "no prediction: " + error.reason(), error.advice())};
+    none.notes = {fit::make_note("warning", "prediction_none", error.reason(), error.advice())};
     fit::write_predictions(database, none);
     return error.what();
   }
