@@ -7,7 +7,7 @@
 The hosts are network namespaces (tests/cluster/hosts.py): one rank each, links of a given rate in Mbit/s, a fixed share of
 a core at every N. The training is tests/analysis/import/sharded/record_sharded.py with torch.profiler, whose traces are
 imported at every N: all step times are those under the profiler. Fitted: N = 1 and 2. Predicted: N = 4 and 8. A case is
-MODEL-RATE-SETTING. The setting is `reshard` or `keep` (reshard_after_forward), `hsdp` (two replicas) or `ddp`. The second
+MODEL-RATE-SETTING. The setting is `reshard` or `keep` (reshard_after_forward) or `hsdp` (two replicas). The second
 table compares each setting with what `--what-if` predicts from the measurements of `reshard`. DDPPROF_PROGRAM names the program,
 DDPPROF_TORCH_PYTHON the Python with torch. Exits with 77 and the reason if such hosts cannot be made here.
 """
@@ -35,8 +35,8 @@ MODELS = {"mlp": {"model": "mlp", "sizes": [256, 512, 512, 512, 10], "batch": 32
 RATES = (100, 400)  # Mbit/s
 FITTED, HELD_OUT = (1, 2), (4, 8)
 TIMEOUT_S = 400
-SETTINGS = {"reshard": {}, "keep": {"reshard_after_forward": False}, "hsdp": {"replicas": 2}, "ddp": {"wrapper": "ddp"}}
-CHANGES = {"keep": "reshard_after_forward=off", "hsdp": "replicate=2", "ddp": "strategy=ddp"}
+SETTINGS = {"reshard": {}, "keep": {"reshard_after_forward": False}, "hsdp": {"replicas": 2}}
+CHANGES = {"keep": "reshard_after_forward=off", "hsdp": "replicate=2"}
 
 
 class Case:
@@ -45,7 +45,7 @@ class Case:
         self.mbit, self.data, self.all = int(mbit), data / name, data
         self.job = {"wrapper": "fsdp2", "precision": "fp32", "accumulation": 1, "warmup": 3, "steps": 12,
                     "reshard_after_forward": True, **MODELS[self.model], **SETTINGS[self.setting]}
-        self.counts = HELD_OUT if self.setting in ("hsdp", "ddp") else (*FITTED, *HELD_OUT)
+        self.counts = HELD_OUT if self.setting == "hsdp" else (*FITTED, *HELD_OUT)
 
     def folder(self, workers):
         return self.data / f"n{workers}"

@@ -25,7 +25,6 @@ struct ShardedDraw {
   double wait = 1.0;
   double exposed = 1.0, extra_exposed = 1.0;  // of the simulated exposed time, of its difference to the measured one
   double changed_exposed = 1.0;               // of exposed communication under a change
-  double overlap = 1.0;                       // part of DDP's all-reduces on a CPU that runs beside compute as on a GPU
   std::optional<double> latency_share;        // where the measurements do not separate latency and bandwidth
   std::optional<double> optimizer_fixed;      // the part of the optimizer that does not shrink with the shard
 };

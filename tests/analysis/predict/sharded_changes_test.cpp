@@ -67,8 +67,8 @@ TEST_F(ShardedChanges, ReplicasReduceTheirShards) {
 }
 
 TEST_F(ShardedChanges, DdpReducesEachUnitBesideTheBackward) {
-  measure(1);
-  measure(2);
+  measure(1, {.device = "cuda"});
+  measure(2, {.device = "cuda"});
   changed({"strategy=ddp"});
   double reduced_s = 0;
   for (const Unit& unit : units)
@@ -81,13 +81,13 @@ TEST_F(ShardedChanges, DdpReducesEachUnitBesideTheBackward) {
   EXPECT_LT(row.changed_step_s, compute_of_ddp_s + reduced_s);
   // The first reduced unit's backward and what the others compute after it.
   EXPECT_GE(row.changed_step_s, compute_of_ddp_s + reduced_s - (30e-3 + 20e-3));
-  EXPECT_GE(row.changed_high_s, compute_of_ddp_s + 0.8 * reduced_s) << "nothing may hide beside compute on a CPU";
 }
 
 TEST_F(ShardedChanges, ChangesThatAreNotModelledAreRefused) {
   measure(1);
   measure(2);
   const std::pair<std::vector<std::string>, const char*> refused[] = {
+      {{"strategy=ddp"}, "on a CPU the all-reduces of DDP take another time"},
       {{"prefetch=off"}, "on a CPU FSDP waits for each of its collectives"},
       {{"accumulation=4"}, "not modelled for a sharded training: accumulation"},
       {{"strategy=zero1"}, "not modelled for a sharded training: this strategy"},
