@@ -483,7 +483,7 @@ TEST(Answer, TheTitleOfWarningsSaysHowManyThereAre) {
       store::Inserter<store::DiagnosticRow>(run.database).insert(row);
     }
     const Report screen = build_report(run.database, answer_report);
-    const Report all = build_report(run.database, "diagnostics");
+    const Report all = build_report(run.database, "summary");
     const Table* warnings = table_named(screen, "main_warnings");
     ASSERT_NE(warnings, nullptr);
     std::set<std::string> codes;
