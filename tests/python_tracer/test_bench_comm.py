@@ -13,6 +13,7 @@ from recorded import FOLDER, PROGRAM, TORCHRUN, environment
 
 sys.path.append(str(FOLDER.parent / "cluster"))
 import hosts  # noqa: E402
+from tiers import long_test
 
 LAUNCHER = TORCHRUN  # two ranks, without a script
 MBIT = 200
@@ -62,6 +63,7 @@ class BenchComm(unittest.TestCase):
                                 added.stderr)
         self.assertNotIn("not used", self.ddpprof("predict", "job.db", "--workers", "4").stdout)
 
+    @long_test
     def test_several_numbers_of_workers(self):
         command = [word if word != "2" else "{workers}" for word in LAUNCHER]
         self.ddpprof("bench-comm", "--workers", "2,3", "--limit", 60, "--out", "links.db", "--", *command)
@@ -90,6 +92,7 @@ class BenchComm(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 120)
         self.assertFalse((self.folder / "links.db").exists())
 
+    @long_test
     def test_two_hosts_have_the_rate_of_their_link(self):
         """Between two hosts, a ring's all-reduce moves as many bytes as the vector has in each direction: 2 (N-1)/N S."""
         reason = hosts.why_not(share=False)

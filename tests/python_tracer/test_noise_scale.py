@@ -5,6 +5,7 @@ import sys
 import unittest
 
 from recorded import FOLDER, PROGRAM, TORCHRUN, Job, environment
+from tiers import long_test
 
 MEAN = str(FOLDER / "mean_job.py")
 STEPS = 250
@@ -41,9 +42,11 @@ class NoiseScale(unittest.TestCase):
         self.assertEqual(job.rows("SELECT MIN(step), MAX(step) FROM step WHERE kind = 'measured'"), [(264, 267)],
                          "the window begins as many steps later")
 
+    @long_test
     def test_accumulation_and_clipped_gradients(self):
         self.check_closed_form(self.record(*TORCHRUN, MEAN, "--accumulate", "2", "--clip"), 2, 16)
 
+    @long_test
     def test_one_process_with_accumulation(self):
         self.check_closed_form(self.record(sys.executable, MEAN, "--accumulate", "4"), 1, 8)
 

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 from recorded import PROGRAM, environment
+from tiers import long_test
 
 SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
 
@@ -90,6 +91,7 @@ class Scenario(unittest.TestCase):
                 stored = opened.execute("SELECT COUNT(*) FROM diagnostic WHERE code = 'threads_differ'").fetchone()
             self.assertEqual(stored, (int(told),))
 
+    @long_test
     def test_exports_and_kept_traces(self):
         self.ddpprof("run", "python-ddp.yaml", "--workers", "1", "--set", "measure.window=4-13", "--set",
                      "measure.batches=[16]", "--set", "output={csv: tables, chrome: trace.json, keep_traces: true, raw: none}")
