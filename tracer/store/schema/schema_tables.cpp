@@ -25,7 +25,9 @@ constexpr std::array measurement_columns = {
     Column{"scenario_id", "INTEGER REFERENCES scenario(id)", "", "NULL for bench-comm and imports"},
     Column{"kind", "TEXT NOT NULL", "", "train, bench-comm or import"},
     Column{"strategy", "TEXT NOT NULL", "",
-           "ddp or dp; of imports also fsdp, and without predictions sharded or other; none for bench-comm"},
+           "ddp or dp; of imports also fsdp, of tables of step times also hsdp and zero1 to zero3, and without "
+           "predictions "
+           "sharded or other; none for bench-comm"},
     Column{"world_size", "INTEGER NOT NULL", "workers", "N: ranks of DDP, replicas of DataParallel"},
     Column{"repeat", "INTEGER NOT NULL", "", "0-based repetition of the same configuration"},
     Column{"backend", "TEXT NOT NULL", "",
@@ -324,7 +326,7 @@ constexpr std::array fit_columns = {
 };
 
 constexpr std::array prediction_columns = {
-    Column{"strategy", "TEXT NOT NULL", "", "ddp, dp or fsdp"},
+    Column{"strategy", "TEXT NOT NULL", "", "ddp, dp or fsdp; of tables of step times also hsdp and zero1 to zero3"},
     Column{"world_size", "INTEGER NOT NULL", "workers", ""},
     Column{"gpus_per_node", "INTEGER NOT NULL", "", "ranks per host as asked; 0 = not given"},
     Column{"step_s", "REAL NOT NULL", "s", "predicted median step time"},
