@@ -50,10 +50,6 @@ std::string note_on(const std::vector<Answer>& answers, const std::string& level
          "share a node. exposed: communication that is not hidden. beyond: N / largest measured N.";
 }
 
-fit::Note none_predicted(const std::string& what, const fit::NotSupported& error) {
-  return fit::make_note("warning", "prediction_none", what + " is not predicted: " + error.reason(), error.advice());
-}
-
 std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
   const fit::StepRow question = answer.question.of(workers);
   const fit::TablePrediction prediction = answer.table.predict(question);
@@ -111,7 +107,7 @@ report::Table predictions(const std::vector<Answer>& answers, const TableRequest
       try {
         made.rows.push_back(row_of(one, workers));
       } catch (const fit::NotSupported& error) {
-        refused.push_back(none_predicted(one.question.strategy + " at N = " + std::to_string(workers), error));
+        refused.push_back(fit::none_predicted(one.question.strategy + " at N = " + std::to_string(workers), error));
       }
     }
   if (made.rows.empty()) throw fit::no_strategy_predicted(refused);
@@ -160,7 +156,7 @@ report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const T
         for (const std::string& warning : answers.back().table.warnings())
           notes.push_back(fit::make_note("warning", "table_doubtful", strategy + ": " + warning, "check the table"));
       } catch (const fit::NotSupported& error) {
-        notes.push_back(none_predicted(strategy, error));
+        notes.push_back(fit::none_predicted(strategy, error));
       }
     }
     if (answers.empty()) throw fit::no_strategy_predicted(notes);

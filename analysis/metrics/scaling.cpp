@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace ddpprof::metrics {
@@ -45,10 +47,13 @@ std::vector<const Configuration*> scaling_configurations(const std::vector<Confi
     ++batch.worker_counts;
     for (const std::int64_t id : c.measurements) batch.first_measurement = std::min(batch.first_measurement, id);
   }
+  std::set<std::string> strong;  // strategies of which every N counts
+  for (const auto& [strategy, found] : batches)
+    if (keeps_global_batch(configurations, strategy)) strong.insert(strategy);
   std::vector<const Configuration*> found;
   for (const Configuration& c : configurations) {
     if (c.measured.empty()) continue;
-    if (keeps_global_batch(configurations, c.strategy)) {
+    if (strong.contains(c.strategy)) {
       found.push_back(&c);
       continue;
     }

@@ -121,10 +121,7 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
     try {
       result.predictions.push_back(row_of(table, question.of(asked), options, question.per_node, largest));
     } catch (const NotSupported& error) {
-      result.notes.push_back(
-          make_note("warning", "prediction_none",
-                    question.strategy + " at N = " + std::to_string(asked) + " is not predicted: " + error.reason(),
-                    error.advice()));
+      result.notes.push_back(none_predicted(question.strategy + " at N = " + std::to_string(asked), error));
     }
   }
   const std::vector<scaling::ScalingPoint> points =
@@ -143,6 +140,10 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
 }
 
 }  // namespace
+
+Note none_predicted(const std::string& what, const NotSupported& error) {
+  return make_note("warning", "prediction_none", what + " is not predicted: " + error.reason(), error.advice());
+}
 
 NotSupported no_strategy_predicted(const std::vector<Note>& refused) {
   std::set<std::string> reasons;
@@ -194,8 +195,7 @@ PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptio
     try {
       add_table(result, table, workers, options);
     } catch (const NotSupported& error) {
-      result.notes.push_back(
-          make_note("warning", "prediction_none", strategy + " is not predicted: " + error.reason(), error.advice()));
+      result.notes.push_back(none_predicted(strategy, error));
     }
   }
   if (result.predictions.empty()) throw no_strategy_predicted(result.notes);

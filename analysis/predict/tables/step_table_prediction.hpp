@@ -37,7 +37,10 @@ TableOptions table_options(double confidence);
 // that the table supports. The search of knees.hpp is finer: steps of 1/32, then a bisection.
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQuestion&, std::int64_t largest);
 
-// Returns the reasons of these notes in one. `refused` must not be empty.
+// Returns the note that something ("ddp at N = 8") is not predicted, with the reason and the advice of the error.
+Note none_predicted(const std::string& what, const NotSupported&);
+
+// Returns one error with the reasons of all notes. `refused` must not be empty.
 NotSupported no_strategy_predicted(const std::vector<Note>& refused);
 
 // predict_all for a database of a table, for each of its strategies. gpus_per_node = 0 means the devices of the fullest
