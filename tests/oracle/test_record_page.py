@@ -1,19 +1,16 @@
 """docs/guide/record.md as its reader follows it: the page's own training and commands, from nothing to a prediction."""
 
-import os
 import pathlib
-import re
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import unittest
 
 import torch
 import torch.distributed as dist
 
+import pages
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ["DDPPROF_PROGRAM"])
 RANKS, STEPS, BATCH = 2, 40, 32
 
 
@@ -25,11 +22,7 @@ class RecordPage(unittest.TestCase):
         cls.folder = pathlib.Path(cls.temporary.name)
         page = (ROOT / "docs" / "guide" / "record.md").read_text()
         page = page[page.index("## From a Python job to a prediction"):]
-        (cls.folder / "train.py").write_text(re.search(r"```python\n(.*?)```", page, re.S)[1])
-        cls.commands = re.search(r"```sh\n(.*?)```", page, re.S)[1]
-        path = os.pathsep.join([str(PROGRAM.parent), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
-        cls.done = subprocess.run(["bash", "-e", "-c", cls.commands], cwd=cls.folder, capture_output=True, text=True,
-                                  timeout=500, env={**os.environ, "PATH": path})
+        cls.commands, cls.done = pages.follow(page, "train.py", cls.folder)
 
     def rows(self, sql):
         with sqlite3.connect(self.folder / "two.db") as database:

@@ -3,17 +3,16 @@ prediction. Bytes are those of the training's layers."""
 
 import json
 import math
-import os
 import pathlib
-import re
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import unittest
 
+import pages
+from pages import PROGRAM
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ["DDPPROF_PROGRAM"])
 STEPS = 8
 
 
@@ -24,11 +23,7 @@ class ShardedPage(unittest.TestCase):
         cls.addClassCleanup(cls.temporary.cleanup)
         cls.folder = pathlib.Path(cls.temporary.name)
         page = (ROOT / "docs" / "guide" / "sharded-jobs.md").read_text()
-        (cls.folder / "train_fsdp.py").write_text(re.search(r"```python\n(.*?)```", page, re.S)[1])
-        cls.commands = re.search(r"```sh\n(.*?)```", page, re.S)[1]
-        path = os.pathsep.join([str(PROGRAM.parent), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
-        cls.done = subprocess.run(["bash", "-e", "-c", cls.commands], cwd=cls.folder, capture_output=True, text=True,
-                                  timeout=500, env={**os.environ, "PATH": path})
+        cls.commands, cls.done = pages.follow(page, "train_fsdp.py", cls.folder)
 
     def rows(self, sql):
         with sqlite3.connect(self.folder / "fsdp.db") as database:
