@@ -35,10 +35,10 @@ std::int64_t scaled(std::int64_t ns, double factor) { return std::llround(static
 // Maps times since a step's start. The wait for data keeps its length, then work is shorter until the backward's last
 // gradient, and exposed communication keeps its length.
 struct TimeMap {
-  TimeMap(const StepInfo& step, double factor, double waits_factor)
+  TimeMap(const StepInfo& step, double work, double waits)
       : data_ns(step.data_ns),
-        factor(factor),
-        waits_factor(waits_factor),
+        factor(work),
+        waits_factor(waits),
         computed_ns(step.last_ready_ns.value_or(step.duration_ns)) {}
   std::int64_t at(std::int64_t ns) const {
     if (ns <= data_ns) return scaled(ns, waits_factor);
