@@ -62,11 +62,11 @@ class PredictSubcommand final : public Subcommand {
     app.add_option(
            "--workers", workers_,
            "Worker counts to predict, e.g. 8,64 (default: those of the file's predictions, otherwise the powers\n"
-           "of two to 64; usual changes are then ranked, too)")
+           "of two to 64, for a table of step times to 4 × its largest N; usual changes are then ranked, too)")
         ->type_name("N,…");
     app.add_option("--gpus-per-node", gpus_per_node_,
                    "Ranks per host; 0: CPU ranks on one host, GPUs as many as measured, at least 8\n"
-                   "(default: the scenario's)")
+                   "(default: the scenario's; for a table of step times those of its fullest node)")
         ->type_name("N");
     app.add_option("--inter-node", inter_node_,
                    "Links of one node to others, used if none was measured: an Ethernet rate (25Gbit/s, 100Gbit/s),\n"
@@ -165,14 +165,16 @@ class PredictSubcommand final : public Subcommand {
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       if (!result.memory.empty()) report.tables.push_back(report::sharded_memory_table(result.memory, what_if));
-      report.tables.push_back(report::why_table(result.why, what_if));
+      // Sharded trainings have neither of these two tables.
+      const bool modelled = result.models || result.predictions.empty();
+      if (modelled) report.tables.push_back(report::why_table(result.why, what_if));
       if (workers_.empty() && result.models) {
         report::WorkersByStrategy asked;
         for (const fit::Prediction& row : result.predictions) asked[row.strategy].insert(row.world_size);
         for (report::Table& table : report::outlook_tables(result.models, asked, options))
           if (!table.rows.empty()) report.tables.push_back(std::move(table));
       }
-      report.tables.push_back(report::knee_table(result.knees, what_if));
+      if (modelled) report.tables.push_back(report::knee_table(result.knees, what_if));
       report.tables.push_back(report::notes_table(result.notes));
       render(report, format, context.out, style_of(context));
     } catch (const SQLite::Exception& error) {
@@ -230,8 +232,11 @@ class PredictSubcommand final : public Subcommand {
                 confidence)}};
   }
 
-  report::Report from_table(const std::vector<fit::StepRow>& rows, const std::vector<long long>& workers) const {
+  report::Report from_table(const std::vector<fit::StepRow>& rows, std::vector<long long> workers) const {
     if (rows.empty()) throw Failure(ExitCode::data, file_ + " has no rows", "one row per measurement");
+    // By default up to four times the largest measured N, so that the answer has something that was not measured.
+    if (workers_.empty())
+      while (workers.back() < 4 * fit::largest_workers(rows)) workers.push_back(2 * workers.back());
     if (!what_if_.empty())
       throw Failure(ExitCode::usage, "--what-if is for traces; a table of step times has no parts of a step");
     if (!logs_.empty())

@@ -53,8 +53,6 @@ std::string note_on(const std::vector<Answer>& answers, const std::string& level
 std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
   const fit::StepRow question = answer.question.of(workers);
   const fit::TablePrediction prediction = answer.table.predict(question);
-  const double alone_s =
-      answer.table.predict(fit::TableQuestion{1, question.batch_per_worker, question.accumulation}.of(1)).step_s;
   return {question.strategy,
           question.workers,
           question.nodes,
@@ -63,9 +61,8 @@ std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
           prediction.step_s,
           prediction.low_s,
           prediction.high_s,
-          static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) *
-              static_cast<double>(question.accumulation) / prediction.step_s,
-          alone_s / prediction.step_s,
+          answer.question.samples(question) / prediction.step_s,
+          prediction.alone_s / prediction.step_s,
           prediction.compute_s,
           prediction.skew_s,
           prediction.sharing_s,
@@ -137,9 +134,12 @@ report::Table knees(const std::vector<Answer>& answers, std::int64_t far) {
 
 Answer answer_for(const std::vector<fit::StepRow>& rows, const TableRequest& request) {
   fit::TableQuestion question = fit::usual_question(rows);
-  question.per_node = request.gpus_per_node.value_or(question.per_node);
+  if (request.gpus_per_node.value_or(0) > 0) question.per_node = *request.gpus_per_node;
   question.batch_per_worker = request.batch_per_worker.value_or(question.batch_per_worker);
-  if (request.batch_per_worker) question.global_batch = 0;
+  if (request.batch_per_worker || (request.accumulation && question.keeps_batch)) {
+    question.global_batch = 0;
+    question.accumulation = fit::usual_accumulation(rows);
+  }
   question.accumulation = request.accumulation.value_or(question.accumulation);
   return {question, fit::largest_workers(rows), fit::StepTable(rows, fit::table_options(request.confidence))};
 }

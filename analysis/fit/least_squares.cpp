@@ -96,6 +96,11 @@ bool covariance_of(const Problem& problem, Solution& solution, const std::vector
 
 }  // namespace
 
+double huber(double residual) {
+  const double size = std::abs(residual);
+  return size <= huber_at ? size * size : 2.0 * huber_at * size - huber_at * huber_at;
+}
+
 Solution solve(const Problem& problem) {
   const std::size_t count = problem.parameters.size();
   Solution solution;

@@ -56,6 +56,9 @@ struct Solution {
 
 Solution solve(const Problem&);
 
+// Returns Huber's rho of a residual, which is its square up to 2.
+double huber(double residual);
+
 // Values of one draw from the solution's normal distribution of x, clipped to the bounds. `normals` holds one standard
 // normal draw a parameter.
 std::vector<double> draw(const Problem&, const Solution&, std::span<const double> normals);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -13,8 +15,13 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double rounding = 1.02;      // published figures are rounded
-constexpr double repeats_ratio = 3.0;  // the largest of equal rows over the smallest
+constexpr double rounding = 1.02;       // published figures are rounded
+constexpr double largest_noise = 1.1;   // of a gain that only noise explains
+constexpr double repeats_ratio = 1.8;   // the largest of equal rows over the smallest
+// A rank of more nodes is faster than one of two nodes, which collective libraries treat specially, but not by more.
+constexpr double largest_gain = 2.2;
+constexpr double largest_loss = 8.0, largest_crossing_loss = 50.0;  // between neighbouring N
+constexpr double proportional = 0.1;
 
 struct Placed {  // equal rows
   StepRow row;
@@ -34,19 +41,74 @@ std::vector<Placed> placed(const std::vector<StepRow>& rows) {
   return list;
 }
 
-std::string too_good(const std::vector<Placed>& all) {
-  std::map<std::pair<std::int64_t, std::int64_t>, double> alone_s;  // by batch and accumulation
-  for (const Placed& one : all)
-    if (one.row.workers == 1) alone_s[{one.row.batch_per_worker, one.row.accumulation}] = one.median_s();
-  for (const Placed& many : all) {
-    const auto alone = alone_s.find({many.row.batch_per_worker, many.row.accumulation});
-    if (many.row.workers == 1 || alone == alone_s.end()) continue;
-    const double ratio = alone->second / many.median_s();
-    if (ratio > rounding)
-      return fmt::format("N = {} has {:.3g} times the throughput of one worker, more than {} times, which cannot be",
-                         many.row.workers, ratio * static_cast<double>(many.row.workers), many.row.workers);
+// Two rows of which the second has more ranks, on nodes that are not fewer and not less full.
+struct Pair {
+  const Placed& few;
+  const Placed& many;
+
+  // Throughput of a rank of the second row over that of the first.
+  double gain() const { return few.median_s() / many.median_s(); }
+};
+
+// Of the same batch. The rank of more micro-batches per step has the rarer updates, so it must be the first.
+std::vector<Pair> pairs_of(const std::vector<Placed>& all) {
+  std::vector<Pair> pairs;
+  for (const Placed& few : all)
+    for (const Placed& many : all)
+      if (few.row.workers < many.row.workers && few.row.nodes <= many.row.nodes &&
+          few.row.devices() <= many.row.devices() && few.row.batch_per_worker == many.row.batch_per_worker &&
+          few.row.accumulation >= many.row.accumulation)
+        pairs.push_back({few, many});
+  return pairs;
+}
+
+std::string too_good(const std::vector<Pair>& pairs) {
+  const Pair* worst = nullptr;
+  double most = 1.0;
+  for (const Pair& one : pairs) {
+    const double excess = one.gain() / (one.few.row.workers == 1 ? rounding : largest_gain);
+    if (excess <= most) continue;
+    most = excess;
+    worst = &one;
+  }
+  if (worst == nullptr) return "";
+  const std::int64_t few = worst->few.row.workers, many = worst->many.row.workers;
+  const double ratio = static_cast<double>(many) / static_cast<double>(few);
+  const double throughput = worst->gain() * ratio;
+  return fmt::format("N = {} has {:.3g} times the throughput of {}, more than {:.3g} times, which {}", many, throughput,
+                     few == 1 ? "one worker" : fmt::format("N = {}", few), ratio,
+                     worst->gain() > largest_noise
+                         ? "cannot be: is batch_per_worker of one rank, and does a column accumulation lack?"
+                         : "only noise explains");
+}
+
+// A step that is many times longer than the one before it in the same column of placements.
+std::string another_unit(const std::vector<Pair>& pairs) {
+  for (const Pair& one : pairs) {
+    const bool neighbours = std::ranges::none_of(pairs, [&](const Pair& other) {
+      return &other.few == &one.few && other.many.row.workers < one.many.row.workers;
+    });
+    const bool same_links = (one.few.row.nodes > 1) == (one.many.row.nodes > 1);
+    if (neighbours && one.gain() < 1.0 / (same_links ? largest_loss : largest_crossing_loss))
+      return fmt::format("a step of N = {} takes {}, one of N = {} takes {}: one of them may have another unit",
+                         one.few.row.workers, time_text(one.few.median_s()), one.many.row.workers,
+                         time_text(one.many.median_s()));
   }
   return "";
+}
+
+// Throughputs that were given as step times grow in proportion to N.
+std::string throughputs(const std::vector<Placed>& all) {
+  std::map<std::int64_t, double> steps;
+  for (const Placed& one : all) steps.try_emplace(one.row.workers, one.median_s());
+  if (steps.size() < 3 || steps.rbegin()->first < 4 * steps.begin()->first) return "";
+  for (auto next = std::next(steps.begin()); next != steps.end(); ++next) {
+    const auto before = std::prev(next);
+    const double ranks = static_cast<double>(next->first) / static_cast<double>(before->first);
+    if (std::abs(next->second / before->second / ranks - 1.0) > proportional) return "";
+  }
+  return "step times grow in proportion to N, as throughputs do: step_time_s is workers × batch_per_worker × "
+         "accumulation / samples per second";
 }
 
 std::string unequal_repeats(const std::vector<Placed>& all) {
@@ -54,7 +116,7 @@ std::string unequal_repeats(const std::vector<Placed>& all) {
     const auto [least, most] = std::ranges::minmax(one.micro_s);
     if (most > repeats_ratio * least)
       return fmt::format("rows of N = {} with the same batch and placement differ from {} to {}: one of them may have "
-                         "another unit",
+                         "another unit, be a first step, or be of another job",
                          one.row.workers, time_text(least), time_text(most));
   }
   return "";
@@ -65,7 +127,8 @@ std::string unequal_repeats(const std::vector<Placed>& all) {
 std::vector<std::string> table_doubts(const std::vector<StepRow>& rows) {
   const std::vector<Placed> all = placed(rows);
   std::vector<std::string> doubts;
-  for (std::string doubt : {too_good(all), unequal_repeats(all)})
+  const std::vector<Pair> pairs = pairs_of(all);
+  for (std::string doubt : {too_good(pairs), unequal_repeats(all), another_unit(pairs), throughputs(all)})
     if (!doubt.empty()) doubts.push_back(std::move(doubt));
   return doubts;
 }

@@ -8,8 +8,9 @@
 
 namespace ddpprof::fit {
 
-// Returns at most two sentences: a row with more than N times the throughput of one worker, and equal rows whose times
-// differ by more than a factor of three. Empty for a table without doubt.
+// Returns a sentence for each kind of mistake: a row of N workers with more than N times the throughput of one, or with
+// far more than that of fewer ones; equal rows that differ by almost a factor of two; a step that is many times longer
+// than the one before it; throughputs as step times. Empty for a table without doubt.
 std::vector<std::string> table_doubts(const std::vector<StepRow>& rows);
 
 }  // namespace ddpprof::fit

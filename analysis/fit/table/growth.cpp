@@ -21,6 +21,10 @@ double mean_of(const GrowthQuestion& question, const GrowthConstants& constants)
     case Region::several_nodes:
       return question.doublings *
              (constants.between + constants.between_loss * std::max(0.0, question.loss - hidden_loss_limit));
+    case Region::fewer_ranks:
+      return question.doublings > 0.0 ? -(constants.fewer + constants.fewer_doubling * question.doublings) : 0.0;
+    case Region::interpolated:
+      return 0.0;
     case Region::first_crossing:
       break;
   }
@@ -34,6 +38,10 @@ const GrowthSpread& spread_of(const GrowthQuestion& question, const GrowthConsta
       return constants.one_node;
     case Region::several_nodes:
       return constants.several_nodes;
+    case Region::fewer_ranks:
+      return constants.fewer_ranks;
+    case Region::interpolated:
+      return constants.interpolated;
     case Region::first_crossing:
       break;
   }

@@ -1,10 +1,13 @@
-// How much longer a step takes on more ranks than were measured: a law learned from published scaling tables.
+// How much longer a step takes on a number of ranks that was not measured: a law learned from published scaling tables.
 //
 //   ln(step at N / step at L) = growth,  D = log2(N / L),  L: the largest measured number of ranks of the same kind
 //
 //   on one node          growth = D (inside + inside_loss min(E, 1/4))
 //   on several nodes     growth = D (between + between_loss max(0, E - 1/4))
 //   from one to several  growth = crossing + crossing_doubling D
+//   fewer than measured  growth = -(fewer + fewer_doubling D), D = log2(L / N), L: the smallest measured one
+//   between two measured ones: 0, to be added to an interpolation; D: doublings to the nearer one, E: what is lost
+//                        from the smaller to the larger
 //
 // E is the share of the step at L that was lost since one rank (on one node) or since the most ranks of one node (on
 // several). Physics gives the signs: a ring sends 2(N-1)/N of its bytes, which hardly grows, so on fast links little is
@@ -19,7 +22,7 @@ namespace ddpprof::fit {
 // A loss above it is not hidden behind compute.
 inline constexpr double hidden_loss_limit = 0.25;
 
-enum class Region { one_node, several_nodes, first_crossing };
+enum class Region { one_node, several_nodes, first_crossing, fewer_ranks, interpolated };
 
 // The 90 % interval of ln(step): from mean - low s to mean + high s, with s = sqrt(1 + D + (loss_weight E)² D).
 struct GrowthSpread {
@@ -31,13 +34,14 @@ struct GrowthConstants {
   double inside = 0.0, inside_loss = 0.0;
   double between = 0.0, between_loss = 0.0;
   double crossing = 0.0, crossing_doubling = 0.0;
-  GrowthSpread one_node, several_nodes, first_crossing;
+  double fewer = 0.0, fewer_doubling = 0.0;
+  GrowthSpread one_node, several_nodes, first_crossing, fewer_ranks, interpolated;
   GrowthSpread other_batch;  // instead, if the batch changes with N, so that the rows do not separate their effects
 };
 
 struct GrowthQuestion {
   Region region = Region::one_node;
-  double doublings = 0.0;    // log2(N / L), at least 0
+  double doublings = 0.0;    // D, at least 0; at 0 the step was measured
   double loss = 0.0;         // E
   bool other_batch = false;  // compute is a line through rows that differ in the batch and in N
 };

@@ -14,6 +14,7 @@ namespace {
 // Beyond rounding, N devices do not have more than N times the throughput of one.
 // Unit: ln(step) per doubling of N, as in most published tables.
 constexpr double usual_growth = 0.02;
+constexpr double normal_deviation = 1.4826;  // standard deviation of a normal distribution / median absolute difference
 // Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
 constexpr double backward_share = 2.0 / 3.0;
 
@@ -50,7 +51,7 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
   }
   one_accumulation_ = accumulations.size() == 1;
   batches_ = {*batches.begin(), *batches.rbegin()};
-  double squares = 0.0, freedom = 0.0;
+  std::vector<double> differences;  // of equal rows to their median, in standard deviations of a normal distribution
   for (const auto& [key, same] : equal) {
     Point point{same.front(), 0.0, -1.0};
     std::vector<double> times, shares;
@@ -60,12 +61,36 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
     }
     point.micro_s = stats::median(times);
     if (!shares.empty()) point.sync_share = stats::median(shares);
-    for (const double time : times) squares += std::pow(std::log(time / point.micro_s), 2);
-    freedom += static_cast<double>(times.size() - 1);
+    std::vector<double> own;
+    for (const double time : times) own.push_back(std::abs(std::log(time / point.micro_s)));
+    std::ranges::sort(own);
+    if (own.size() % 2 == 1) own.erase(own.begin());  // the median itself
+    differences.insert(differences.end(), own.begin(), own.end());
     points_.push_back(point);
   }
-  if (freedom > 0.0) scatter_ = std::sqrt(squares / freedom);
+  // The median difference, so that one slow measurement among many, as a first one often is, does not count.
+  const double repeats = static_cast<double>(rows.size()) / static_cast<double>(points_.size());
+  if (!differences.empty()) scatter_ = normal_deviation * stats::median(differences);
+  scatter_ = std::sqrt(1.0 + 1.0 / repeats) * std::max(scatter_, falling_scatter());
   if (batches.size() > 1) fit_line();
+}
+
+// A step does not become shorter as N grows, but for measurement errors: the difference of two errors is negative in half
+// of the cases, with a mean square of the variance of one. Two nodes are a special case of collective libraries.
+double MeasuredCurves::falling_scatter() const {
+  std::map<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>, std::map<std::int64_t, double>> series;
+  for (const Point& point : points_)
+    if (point.row.nodes != 2)
+      series[{point.row.nodes > 1, point.row.nodes > 1 ? point.row.devices() : 0, point.row.batch_per_worker,
+              point.row.accumulation}][point.row.workers] = point.micro_s;
+  double squares = 0.0, pairs = 0.0;
+  for (const auto& [key, steps] : series)
+    for (auto next = steps.begin(); next != steps.end(); ++next) {
+      if (next == steps.begin()) continue;
+      squares += std::pow(std::max(0.0, std::log(std::prev(next)->second / next->second)), 2);
+      pairs += 1.0;
+    }
+  return pairs > 0.0 ? std::sqrt(squares / pairs) : 0.0;
 }
 
 // With rows of one rank at one batch only, rows of more ranks determine the slope, brought to the largest N.
@@ -104,17 +129,22 @@ void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, cons
 void MeasuredCurves::convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const {
   if (from.accumulation == asked.accumulation || from.workers == 1) return;
   double alone_s = compute_s(asked.batch_per_worker);
-  if (alone_->empty()) {  // at most the step of the fewest ranks
+  // At least compute that is proportional to the batch, and at most the step of the fewest ranks.
+  const double least_s = line_ ? sample_s_ * static_cast<double>(asked.batch_per_worker) : 0.0;
+  if (alone_->empty()) {
     for (const Point& point : points_)
       if (point.row.batch_per_worker == asked.batch_per_worker && !(alone_s < point.micro_s)) alone_s = point.micro_s;
   }
   const double exposed_s = std::max(0.0, step.micro_s - alone_s);
+  const double most_exposed_s = alone_->empty() ? std::max(exposed_s, step.micro_s - least_s) : exposed_s;
   const double rounds = static_cast<double>(from.accumulation) / static_cast<double>(asked.accumulation);
   const double before_s = step.micro_s;
   // Tables whose accumulation falls as N grows show less than one exposed communication a step: the square root of it.
   step.micro_s = before_s + exposed_s * ((one_accumulation_ ? rounds : std::sqrt(rounds)) - 1.0);
+  step.low_s *= step.micro_s / before_s;
+  step.high_s *= step.micro_s / before_s;
   if (one_accumulation_ && !alone_->empty()) return;
-  const auto [low_s, high_s] = std::minmax({before_s, step.micro_s, before_s + exposed_s * (rounds - 1.0)});
+  const auto [low_s, high_s] = std::minmax({before_s, step.micro_s, before_s + most_exposed_s * (rounds - 1.0)});
   step.low_s = std::min(step.low_s, low_s);
   step.high_s = std::max(step.high_s, high_s);
 }

@@ -42,7 +42,9 @@ class MeasuredCurves {
   // rank.
   double compute_s(std::int64_t batch) const;
 
-  double scatter() const { return scatter_; }  // standard deviation of ln(step) of equal rows; 0 without repeats
+  // Standard deviation of ln(step) between a measured step, which is the median of equal rows, and a further one: from
+  // equal rows, and from steps that become shorter as N grows. 0 without either.
+  double scatter() const { return scatter_; }
   bool several_loads() const { return batches_.first != batches_.second || !one_accumulation_; }
   std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
 
@@ -56,6 +58,7 @@ class MeasuredCurves {
   void convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void fit_line();
+  double falling_scatter() const;
 
   std::shared_ptr<const Alone> alone_;
   std::vector<Point> points_;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/fit/not_supported.hpp"
+#include "analysis/fit/posterior.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
@@ -94,11 +95,7 @@ PlacementModel::PlacementModel(std::vector<StepRow> rows, std::shared_ptr<const 
   for (std::size_t point = 0; point < rows_.size(); ++point)
     if (rows_[point].workers > 1) scatter_.push_back(std::log(rows_[point].step_s / solution_.fitted[point]));
   stats::Random random(options_.seed);
-  for (int i = 0; i < options_.draws; ++i) {
-    std::vector<double> normals(problem_.parameters.size());
-    for (double& normal : normals) normal = random.normal();
-    draws_.push_back(draw(problem_, solution_, normals));
-  }
+  draws_ = posterior_draws(problem_, solution_, options_.draws, random);
 }
 
 double PlacementModel::compute_s(std::int64_t batch, std::span<const double> values) const {
@@ -177,7 +174,7 @@ TablePrediction PlacementModel::predict(const StepRow& asked) const {
   };
   const Terms terms = terms_with(solution_.values, 1.0);
   TablePrediction prediction;
-  prediction.compute_s = terms.compute_s;
+  prediction.alone_s = prediction.compute_s = terms.compute_s;
   prediction.skew_s = terms.skew_s;
   prediction.sharing_s = terms.sharing_s;
   prediction.communication_s = terms.communication_s;

@@ -18,27 +18,53 @@ constexpr double noise_tolerance = 1.05;  // a smaller difference of two measure
 
 std::string n_text(std::int64_t workers) { return "N = " + std::to_string(workers); }
 
-// The step between two measured ones. Its interval contains both if they are of different kinds of links.
-MeasuredStep between(const std::pair<const std::int64_t, MeasuredStep>& below,
-                     const std::pair<const std::int64_t, MeasuredStep>& above, std::int64_t workers) {
-  const double share = log2_ratio(workers, below.first) / log2_ratio(above.first, below.first);
-  const auto at = [share](double from, double to) {
-    return std::exp((1.0 - share) * std::log(from) + share * std::log(to));
-  };
-  MeasuredStep step = share < 0.5 ? below.second : above.second;
-  step.micro_s = at(below.second.micro_s, above.second.micro_s);
-  step.low_s = at(below.second.low_s, above.second.low_s);
-  step.high_s = at(below.second.high_s, above.second.high_s);
-  step.by_line = below.second.by_line || above.second.by_line;
-  if ((below.second.nodes > 1) != (above.second.nodes > 1)) {
-    step.low_s = std::min({step.low_s, below.second.low_s, above.second.low_s});
-    step.high_s = std::max({step.high_s, below.second.high_s, above.second.high_s});
-  }
-  return step;
-}
+using MeasuredEntry = MeasuredCurve::const_iterator;
 
 double loss_since(const MeasuredStep& reference, const MeasuredStep& step) {
   return std::max(0.0, 1.0 - reference.micro_s / step.micro_s);
+}
+
+double ring_share(std::int64_t workers) { return 1.0 - 1.0 / static_cast<double>(workers); }
+
+// A step between two measured ones. Its interval contains both if they are of different kinds of links.
+ScalingSeries::Start interpolated(MeasuredEntry below, MeasuredEntry above, std::int64_t workers) {
+  const auto& [fewer, first] = *below;
+  const auto& [more, second] = *above;
+  const bool ring = first.nodes == 1 && second.nodes == 1;
+  const double share = ring ? (ring_share(workers) - ring_share(fewer)) / (ring_share(more) - ring_share(fewer))
+                            : log2_ratio(workers, fewer) / log2_ratio(more, fewer);
+  const auto at = [share](double from, double to) {
+    return std::exp((1.0 - share) * std::log(from) + share * std::log(to));
+  };
+  ScalingSeries::Start start;
+  MeasuredStep& step = start.step;
+  step = share < 0.5 ? first : second;
+  step.micro_s = at(first.micro_s, second.micro_s);
+  step.low_s = at(first.low_s, second.low_s);
+  step.high_s = at(first.high_s, second.high_s);
+  step.nodes = std::max(first.nodes, second.nodes);
+  step.by_line = first.by_line || second.by_line;
+  start.question.region = Region::interpolated;
+  start.question.doublings = std::min(log2_ratio(workers, fewer), log2_ratio(more, workers));
+  start.question.loss = std::max(loss_since(first, second), loss_since(second, first));
+  if ((first.nodes > 1) != (second.nodes > 1)) {
+    start.question.region = Region::several_nodes;
+    start.question.doublings = 0.0;
+    step.low_s = std::min({step.low_s, first.low_s, second.low_s});
+    step.high_s = std::max({step.high_s, first.high_s, second.high_s});
+  }
+  return start;
+}
+
+// A step of fewer ranks than were measured.
+ScalingSeries::Start of_fewer(const MeasuredCurve& measured, std::int64_t workers) {
+  ScalingSeries::Start start;
+  start.step = measured.begin()->second;
+  start.question.region = Region::fewer_ranks;
+  start.question.doublings = log2_ratio(measured.begin()->first, workers);
+  start.question.loss = loss_since(start.step, measured.rbegin()->second);
+  start.notes.push_back("fewer ranks than " + n_text(measured.begin()->first) + " were not measured");
+  return start;
 }
 
 }  // namespace
@@ -52,7 +78,10 @@ ScalingSeries::Start ScalingSeries::on_one_node(const StepRow& asked, const Meas
   Start start;
   start.question.region = Region::one_node;
   if (one_node.empty()) {  // at most the step of the fewest ranks on several nodes, and less by an unknown loss
-    start.step = several.begin()->second;
+    if (asked.workers < several.begin()->first)
+      start = of_fewer(several, asked.workers);
+    else
+      start.step = several.begin()->second;
     start.step.low_s *= std::exp(-constants_.growth.first_crossing.high);
     start.notes.push_back("no N was measured on one node: the step is at most that of " +
                           n_text(several.begin()->first) + " on several nodes");
@@ -63,17 +92,17 @@ ScalingSeries::Start ScalingSeries::on_one_node(const StepRow& asked, const Meas
     const auto& [workers, step] = *one_node.rbegin();
     start.step = step;
     start.question.doublings = log2_ratio(asked.workers, workers);
-    if (!several.empty() && several.begin()->second.micro_s > step.micro_s && several.begin()->first >= asked.workers)
-      start.step.high_s = std::max(step.high_s, several.begin()->second.high_s);
-  } else if (above == one_node.begin() || above->first == asked.workers) {
-    start.step = above->second;
-    if (above->first > asked.workers) {
-      start.step.low_s *= std::exp(-constants_.growth.one_node.high);
-      start.notes.push_back("fewer ranks than " + n_text(above->first) +
-                            " were not measured: the step is at most that");
+    if (!several.empty()) {  // one node takes at most the step of several with as many ranks
+      const auto bound = several.lower_bound(asked.workers);
+      const MeasuredStep& most = (bound == several.end() ? std::prev(bound) : bound)->second;
+      if (most.micro_s > step.micro_s) start.step.high_s = std::max(step.high_s, most.high_s);
     }
+  } else if (above->first == asked.workers) {
+    start.step = above->second;
+  } else if (above == one_node.begin()) {
+    return of_fewer(one_node, asked.workers);
   } else {
-    start.step = between(*std::prev(above), *above, asked.workers);
+    return interpolated(std::prev(above), above, asked.workers);
   }
   start.question.loss = loss_since(one_node.begin()->second, start.step);
   return start;
@@ -83,8 +112,6 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
                                                      const MeasuredCurve& several) const {
   Start start;
   start.question.region = Region::several_nodes;
-  // The most ranks that one node of the question holds: several such nodes do not take less time.
-  const auto full = one_node.upper_bound(asked.devices());
   const auto above = several.lower_bound(asked.workers);
   if (several.empty()) {
     const auto found = one_node.lower_bound(asked.workers);
@@ -94,37 +121,64 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
     start.question.doublings = std::max(0.0, log2_ratio(asked.workers, workers));
     start.notes.push_back(
         "only one node was measured, so the interval contains the links of all published clusters: measure two and "
-        "three nodes to narrow it");
+        "three nodes to narrow it; each node has " +
+        std::to_string(asked.devices()) + (asked.devices() == 1 ? " rank" : " ranks") + " (--gpus-per-node)");
     return start;
   }
+  const auto below = one_node.lower_bound(asked.workers);
   if (above == several.end()) {
     start.step = several.rbegin()->second;
     start.question.doublings = log2_ratio(asked.workers, several.rbegin()->first);
   } else if (above->first == asked.workers) {
     start.step = above->second;
   } else if (above != several.begin()) {
-    start.step = between(*std::prev(above), *above, asked.workers);
-  } else if (const auto below = one_node.lower_bound(asked.workers); below != one_node.begin()) {
-    start.step = between(*std::prev(below), *above, asked.workers);
+    start = interpolated(std::prev(above), above, asked.workers);
+  } else if (below != one_node.begin()) {
+    start = interpolated(std::prev(below), above, asked.workers);
     start.notes.push_back("between " + n_text(std::prev(below)->first) + " on one node and " + n_text(above->first) +
                           " on several nothing was measured");
   } else {
-    start.step = above->second;
-    start.step.low_s *= std::exp(-constants_.growth.first_crossing.high);
-    start.notes.push_back("fewer ranks than " + n_text(above->first) + " were not measured: the step is at most that");
+    start = of_fewer(several, asked.workers);
   }
-  if (full != one_node.begin() && !start.step.by_line && !std::prev(full)->second.by_line &&
-      std::prev(full)->second.micro_s > noise_tolerance * start.step.micro_s) {
-    start.step = std::prev(full)->second;
-    start.question.region = Region::first_crossing;
-    start.question.doublings = std::max(0.0, log2_ratio(asked.workers, std::prev(full)->first));
-    start.notes.push_back("one node with " + n_text(std::prev(full)->first) +
-                          " takes longer than the measured steps of several nodes, so the prediction starts from it");
-    return start;
-  }
-  start.question.loss = loss_since(one_node.empty() ? several.begin()->second : one_node.rbegin()->second, start.step);
+  if (start.question.region == Region::several_nodes)
+    start.question.loss =
+        loss_since(one_node.empty() ? several.begin()->second : one_node.rbegin()->second, start.step);
+  consider_full_node(start, asked, one_node);
+  if (start.question.region == Region::first_crossing) return start;
+  consider_other_nodes(start, asked);
   consider_two_nodes(start, asked);
   return start;
+}
+
+// Several nodes with as many ranks each do not take less than one node. If the measured ones have fewer ranks each, the
+// prediction starts from one node. Otherwise the measurements contradict each other, and the interval contains both.
+void ScalingSeries::consider_full_node(Start& start, const StepRow& asked, const MeasuredCurve& one_node) const {
+  const auto after = one_node.upper_bound(asked.devices());
+  if (after == one_node.begin()) return;
+  const auto& [workers, full] = *std::prev(after);
+  if (start.step.by_line || full.by_line || full.micro_s <= noise_tolerance * start.step.micro_s) return;
+  if (start.step.devices < full.devices) {
+    start.step = full;
+    start.question = {Region::first_crossing, std::max(0.0, log2_ratio(asked.workers, workers)), 0.0, false};
+    start.notes.push_back("one node with " + n_text(workers) +
+                          " takes longer than the measured steps of several nodes, so the prediction starts from it");
+    return;
+  }
+  start.step.high_s = std::max(start.step.high_s, full.micro_s);
+  start.notes.push_back("one node with " + n_text(workers) +
+                        " takes longer than measured steps of several nodes: the interval contains both");
+}
+
+// Ranks of one node share its links. If the measured nodes have another number of ranks, what is lost may be up to as
+// many times more or less.
+void ScalingSeries::consider_other_nodes(Start& start, const StepRow& asked) const {
+  if (start.step.nodes == 1 || start.step.devices == asked.devices()) return;
+  const double ratio = static_cast<double>(asked.devices()) / static_cast<double>(start.step.devices);
+  const double loss = start.question.loss;
+  if (ratio > 1.0) start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (ratio - 1.0)));
+  if (ratio < 1.0) start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - ratio)));
+  start.notes.push_back("nodes with " + std::to_string(asked.devices()) + (asked.devices() == 1 ? " rank" : " ranks") +
+                        " were not measured at this N, but nodes with " + std::to_string(start.step.devices));
 }
 
 // Collective libraries treat two nodes specially: what is lost may be less on more nodes, by a factor that is known
@@ -144,8 +198,8 @@ void ScalingSeries::consider_two_nodes(Start& start, const StepRow& asked) const
     start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - 1.0 / factor)));
     start.question.loss = hidden_loss_limit;  // no further growth of what may become less
     start.notes.push_back(
-        "the largest N was measured on two nodes, which collective libraries treat specially: a measurement of three "
-        "nodes would narrow the interval most");
+        "the prediction starts from a measurement on two nodes, which collective libraries treat specially: a "
+        "measurement of three nodes would narrow the interval most");
   }
 }
 
@@ -187,11 +241,13 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   prediction.step_s = rounds * step.micro_s * std::exp(growth.mean);
   const double own = normal_90 * measured_.scatter() * interval_ratio(options.confidence);
   const auto [batch_low, batch_high] = batch_spread(step, asked.batch_per_worker, options);
-  const double low = std::max(growth.mean - growth.low, own), high = std::max(growth.high - growth.mean, own);
-  prediction.low_s = prediction.step_s * step.low_s / step.micro_s * std::exp(-std::hypot(low, batch_low));
-  prediction.high_s = prediction.step_s * step.high_s / step.micro_s * std::exp(std::hypot(high, batch_high));
+  const double low = std::hypot(growth.mean - growth.low, own, batch_low);
+  const double high = std::hypot(growth.high - growth.mean, own, batch_high);
+  prediction.low_s = prediction.step_s * step.low_s / step.micro_s * std::exp(-low);
+  prediction.high_s = prediction.step_s * step.high_s / step.micro_s * std::exp(high);
 
-  prediction.compute_s = std::min(prediction.step_s, rounds * start.fewest_micro_s);
+  prediction.alone_s = rounds * start.fewest_micro_s;
+  prediction.compute_s = std::min(prediction.step_s, prediction.alone_s);
   const double lost_s = prediction.step_s - prediction.compute_s;
   prediction.exposed_s = lost_s;
   if (step.sync_share >= 0.0 && asked.workers > 1) {  // what was added to the measured step is communication

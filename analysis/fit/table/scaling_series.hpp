@@ -1,7 +1,8 @@
 // Predicts from a table with few placements: measured step times by number of ranks, continued by the learned growth.
 //
-// Between measured numbers of ranks ln(step) is linear in log2(N). Beyond them growth.hpp applies. measured_curve.hpp
-// brings the measurements to the batch and accumulation of the question.
+// Between measured numbers of ranks ln(step) is linear in log2(N) on several nodes, and in the part (N-1)/N of its bytes
+// that a ring sends on one node. Beyond them growth.hpp applies, which has the uncertainty of all of them.
+// measured_curve.hpp brings the measurements to the batch and accumulation of the question.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ class ScalingSeries {
  private:
   Start on_one_node(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
   Start on_several_nodes(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
+  void consider_full_node(Start&, const StepRow& asked, const MeasuredCurve& one_node) const;
+  void consider_other_nodes(Start&, const StepRow& asked) const;
   void consider_two_nodes(Start&, const StepRow& asked) const;
   std::pair<double, double> batch_spread(const MeasuredStep&, std::int64_t batch, const TableOptions&) const;
 

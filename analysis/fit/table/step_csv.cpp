@@ -29,12 +29,30 @@ std::string names() {
   return text + " (and optionally devices_per_node, accumulation, sync_time_s, strategy)";
 }
 
-// The strategy that a word names, in the spellings of its programs: "FSDP", "fsdp2", "ZeRO-3". Empty for another word.
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return result;
+}
+
+// Returns how to compute a known column from another usual one; empty for another name.
+std::string conversion_of(const std::string& name) {
+  constexpr std::array<std::string_view, 6> ranks = {"gpus", "n", "ranks", "world_size", "num_gpus", "devices"};
+  if (std::ranges::find(ranks, name) != ranks.end()) return "; call the number of ranks workers";
+  if (name.find("per_s") != name.npos || name.find("/s") != name.npos || name.find("throughput") != name.npos)
+    return "; from samples per second of all ranks: step_time_s = workers × batch_per_worker × accumulation / it";
+  if (name.ends_with("_ms")) return "; in seconds: milliseconds / 1000";
+  return "";
+}
+
+// The strategy that a word names, in the spellings of its programs: "FSDP", "fsdp2", "FULL_SHARD", "ZeRO-3". Empty for
+// another word.
 std::string strategy_named(std::string_view word) {
   std::string plain;
-  for (const char c : word)
-    if (c != '-' && c != '_' && c != ' ') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  if (plain == "fsdp1" || plain == "fsdp2") return "fsdp";
+  for (const char c : lower(word))
+    if (c != '-' && c != '_' && c != ' ') plain += c;
+  if (plain == "fsdp1" || plain == "fsdp2" || plain == "fullshard") return "fsdp";
+  if (plain == "hybridshard") return "hsdp";
   constexpr std::array<std::string_view, 6> known = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3"};
   return std::ranges::find(known, plain) != known.end() ? plain : "";
 }
@@ -45,6 +63,8 @@ class Reader {
   explicit Reader(const std::filesystem::path& path) : path_(path) {}
 
   std::vector<StepRow> read(std::string_view text) {
+    if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+      throw CsvError(path_.string() + ": is UTF-16; save it as CSV in UTF-8");
     check_separator(text);
     csv_parser parser;
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0) throw CsvError("csv: out of memory");
@@ -78,7 +98,9 @@ class Reader {
 
   void line_ended(int end) {
     try {
-      if (!error_ && !cells_.empty()) columns_.empty() ? take_names() : take_row();
+      const bool comment = !cells_.empty() && cells_[0].starts_with('#');
+      const bool blank = std::ranges::all_of(cells_, [](const std::string& cell) { return cell.empty(); });
+      if (!error_ && !comment && !blank) columns_.empty() ? take_names() : take_row();
     } catch (...) {
       error_ = std::current_exception();
     }
@@ -89,10 +111,14 @@ class Reader {
 
   void take_names() {
     if (cells_[0].starts_with("\xef\xbb\xbf")) cells_[0].erase(0, 3);  // a byte-order mark
-    for (const std::string& name : cells_) {
+    while (cells_.size() > 1 && cells_.back().empty()) cells_.pop_back();  // of a spreadsheet
+    for (std::string& name : cells_) {
+      name = lower(name);
       const bool known = std::find(required.begin(), required.end(), name) != required.end() ||
                          std::find(optional.begin(), optional.end(), name) != optional.end();
-      if (!known) throw CsvError(where() + "unknown column '" + name.substr(0, most_cell) + "'; expected " + names());
+      if (!known)
+        throw CsvError(where() + "unknown column '" + name.substr(0, most_cell) + "'; expected " + names() +
+                       conversion_of(name));
       if (columns_.contains(name)) throw CsvError(where() + "column '" + name + "' is there twice");
       const std::size_t place = columns_.size();
       columns_[name] = place;
@@ -107,34 +133,52 @@ class Reader {
   void check_separator(std::string_view text) const {
     constexpr std::array<std::pair<char, std::string_view>, 4> others = {
         {{';', "semicolons"}, {'\t', "tabs"}, {'|', "vertical bars"}, {' ', "blanks"}}};
+    while (text.starts_with('#')) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);  // comments
     const std::string_view names = text.substr(0, text.find_first_of("\r\n"));
     if (names.find(',') != std::string_view::npos) return;
-    const bool named = names.find("workers") != std::string_view::npos;
+    const bool named = lower(names).find("workers") != std::string::npos;
     for (const auto& [separator, name] : others)
       if ((named || separator != ' ') && std::ranges::count(names, separator) >= (names.starts_with("sep=") ? 1 : 3))
         throw CsvError(where() + "the columns are separated by " + std::string(name) +
                        "; expected commas between columns, and a point in numbers (0.35)");
   }
 
+  // Returns true if the row has a value of this optional column.
+  bool has(std::string_view column) const {
+    const auto found = columns_.find(column);
+    return found != columns_.end() && !cells_[found->second].empty();
+  }
+
   template <class T>
   T number(std::string_view column, T least, T most) const {
     const std::string& cell = cells_[columns_.find(column)->second];
+    std::string_view digits = cell;
+    if constexpr (std::is_integral_v<T>)  // as programs write whole numbers in columns of floating-point ones: 8.0
+      if (const std::size_t point = cell.find('.');
+          point != std::string::npos && point > 0 && cell.find_first_not_of('0', point + 1) == std::string::npos)
+        digits = digits.substr(0, point);
     T value{};
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || end != cell.data() + cell.size() || !(value >= least) || !(value <= most)) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || !(value >= least) || !(value <= most)) {
       throw CsvError(where() + std::string(column) + " is '" + cell.substr(0, most_cell) + "'; expected " +
                      (std::is_integral_v<T>
                           ? "a whole number from " + std::to_string(least) + " to " + std::to_string(most)
                           : (least > T{} ? "seconds as a number above 0, at most a million"
-                                         : "seconds as a number from 0 to a million")));
+                                         : "seconds as a number from 0 to a million")) +
+                     (column == "devices_per_node" ? ": devices that the job uses on its fullest node" : ""));
     }
     return value;
   }
 
   void take_row() {
+    while (cells_seen_ > columns_.size() && cells_.size() == cells_seen_ && cells_.back().empty()) {
+      cells_.pop_back();
+      --cells_seen_;
+    }
     if (cells_seen_ != columns_.size())
       throw CsvError(where() + std::to_string(cells_seen_) + " cells; expected " + std::to_string(columns_.size()) +
-                     ", one for each column that the first line names");
+                     ", one for each column that the first line names" +
+                     (cells_seen_ > columns_.size() ? " (numbers need a point, not a comma: 0.35)" : ""));
     if (rows_.size() == most_rows)
       throw CsvError(where() + "more than " + std::to_string(most_rows) + " rows; expected one row per measurement");
     constexpr std::int64_t many = 1'000'000;
@@ -144,16 +188,16 @@ class Reader {
     row.nodes = number<std::int64_t>("nodes", 1, row.workers);
     row.batch_per_worker = number<std::int64_t>("batch_per_worker", 1, many * many);
     row.step_s = number("step_time_s", a_nanosecond, longest);
-    if (columns_.contains("devices_per_node"))
+    if (has("devices_per_node"))
       row.devices_per_node = number<std::int64_t>("devices_per_node", (row.workers + row.nodes - 1) / row.nodes,
                                                   row.workers - row.nodes + 1);
-    if (columns_.contains("accumulation")) row.accumulation = number<std::int64_t>("accumulation", 1, many);
-    if (columns_.contains("sync_time_s")) {
+    if (has("accumulation")) row.accumulation = number<std::int64_t>("accumulation", 1, many);
+    if (has("sync_time_s")) {
       row.sync_s = number("sync_time_s", 0.0, longest);
       if (!(row.sync_s < row.step_s))
         throw CsvError(where() + "sync_time_s is not below step_time_s; expected the part of the step that waits");
     }
-    if (columns_.contains("strategy")) {
+    if (has("strategy")) {
       const std::string& cell = cells_[columns_.find("strategy")->second];
       row.strategy = strategy_named(cell);
       if (row.strategy.empty())

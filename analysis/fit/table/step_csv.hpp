@@ -16,7 +16,8 @@ class CsvError : public std::runtime_error {
 };
 
 // Columns workers, nodes, batch_per_worker, step_time_s (seconds), and optionally devices_per_node, accumulation,
-// sync_time_s and strategy, in any order; one row per measurement. Throws CsvError for a file that cannot be read, is
+// sync_time_s and strategy, in any order; one row per measurement. An empty optional cell is unknown. Lines that begin
+// with #, empty lines and empty columns at the end are ignored. Throws CsvError for a file that cannot be read, is
 // larger than 16 MiB or holds more than 20,000 rows, for a column that is missing, twice or unknown, and for the first
 // cell that is not a number in its range or a known strategy.
 std::vector<StepRow> read_step_csv(const std::filesystem::path& path);

@@ -37,6 +37,7 @@ struct TableOptions {
 struct TablePrediction {
   double step_s = 0.0;
   double low_s = 0.0, high_s = 0.0;  // range of one further measurement
+  double alone_s = 0.0;              // step of one rank, or of the fewest measured ranks
   double compute_s = 0.0;            // one rank alone
   double skew_s = 0.0;               // the slowest of N beside one
   double sharing_s = 0.0;            // devices that share a node

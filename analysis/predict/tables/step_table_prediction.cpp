@@ -11,15 +11,14 @@
 namespace ddpprof::fit {
 namespace {
 
-Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOptions& options, std::int64_t per_node,
-                  std::int64_t largest) {
+Prediction row_of(const StepTable& table, const TableQuestion& question, std::int64_t workers,
+                  const PredictOptions& options, std::int64_t largest) {
+  const StepRow asked = question.of(workers);
   const TablePrediction predicted = table.predict(asked);
-  StepRow one = asked;
-  one.workers = one.nodes = one.devices_per_node = 1;
   Prediction row;
   row.strategy = asked.strategy;
   row.world_size = asked.workers;
-  row.gpus_per_node = per_node;
+  row.gpus_per_node = question.per_node;
   row.step_s = predicted.step_s;
   row.step_low_s = predicted.low_s;
   row.step_high_s = predicted.high_s;
@@ -28,9 +27,8 @@ Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOpt
   row.communication_s = predicted.communication_s;
   row.exposed_s = predicted.exposed_s;
   row.skew_s = predicted.skew_s;
-  row.throughput = static_cast<double>(asked.workers) * static_cast<double>(asked.batch_per_worker) *
-                   static_cast<double>(asked.accumulation) / predicted.step_s;
-  row.efficiency = table.predict(one).step_s / predicted.step_s;
+  row.throughput = question.samples(asked) / predicted.step_s;
+  row.efficiency = predicted.alone_s / predicted.step_s;
   row.bound = predicted.bound;
   row.extrapolation = static_cast<double>(asked.workers) / static_cast<double>(largest);
   row.note = "from step times alone" + (predicted.note.empty() ? "" : "; " + predicted.note);
@@ -43,25 +41,28 @@ namespace {
 
 constexpr double equal_batches = 1.5;  // global batches that differ by less are one: they have to be divisible by N
 
-// The samples of a step of the largest N if every N has one batch per worker, which falls and never grows as N grows,
-// and the global batches are about equal; else 0.
-std::int64_t kept_global_batch(const std::vector<StepRow>& rows) {
+// Sets the global batch of the question if every N has one batch per worker and one accumulation, neither of which grows
+// as N grows, and the global batches are about equal.
+void keep_global_batch(TableQuestion& question, const std::vector<StepRow>& rows) {
   std::map<std::int64_t, std::set<std::pair<std::int64_t, std::int64_t>>> batches;  // by N: batch, accumulation
   for (const StepRow& row : rows) batches[row.workers].emplace(row.batch_per_worker, row.accumulation);
-  std::int64_t before = 0;
+  const std::pair<std::int64_t, std::int64_t> first = *batches.begin()->second.begin();
+  std::pair<std::int64_t, std::int64_t> before = first;
   double least = 0.0, most = 0.0, last = 0.0;
-  bool falls = false;
   for (const auto& [workers, found] : batches) {
     const auto [batch, accumulation] = *found.begin();
-    if (found.size() > 1 || (before > 0 && batch > before)) return 0;
-    falls = falls || (before > 0 && batch < before);
-    before = batch;
+    if (found.size() > 1 || batch > before.first || accumulation > before.second) return;
+    before = {batch, accumulation};
     last = static_cast<double>(workers) * static_cast<double>(batch) * static_cast<double>(accumulation);
     least = least > 0.0 ? std::min(least, last) : last;
     most = std::max(most, last);
   }
   constexpr double largest = 1e15;  // exact in a double
-  return falls && most <= equal_batches * least && last <= largest ? static_cast<std::int64_t>(last) : 0;
+  if (before == first || most > equal_batches * least || last > largest) return;
+  question.global_batch = static_cast<std::int64_t>(last);
+  question.accumulation = first.second;
+  question.keeps_batch = before.second < first.second;
+  question.batch_per_worker = before.first;
 }
 
 }  // namespace
@@ -75,16 +76,24 @@ StepRow TableQuestion::of(std::int64_t workers) const {
   row.batch_per_worker = batch_per_worker;
   row.accumulation = accumulation;
   if (global_batch > 0) {
-    const std::int64_t passes = workers * accumulation;
-    if (passes > global_batch)
+    if (workers > global_batch)
       throw NotSupported("the global batch of " + std::to_string(global_batch) +
-                             " samples, which the table keeps, is " + "less than a sample for each of " +
-                             std::to_string(passes) + (accumulation > 1 ? " micro-batches" : " workers"),
+                             " samples, which the table keeps, is less than a sample for each of " +
+                             std::to_string(workers) + " workers",
                          "give --batch-per-worker to predict with a batch of its own for each worker");
-    row.batch_per_worker = (global_batch + passes / 2) / passes;
+    const std::int64_t kept = keeps_batch ? batch_per_worker : 1;
+    row.accumulation = std::clamp<std::int64_t>(global_batch / workers / kept, 1, accumulation);
+    const std::int64_t passes = workers * row.accumulation;
+    row.batch_per_worker = (global_batch + passes - 1) / passes;
   }
   row.devices_per_node = std::min(workers, devices);
   return row;
+}
+
+double TableQuestion::samples(const StepRow& asked) const {
+  if (global_batch > 0) return static_cast<double>(global_batch);
+  return static_cast<double>(asked.workers) * static_cast<double>(asked.batch_per_worker) *
+         static_cast<double>(asked.accumulation);
 }
 
 TableQuestion usual_question(const std::vector<StepRow>& rows) {
@@ -97,11 +106,8 @@ TableQuestion usual_question(const std::vector<StepRow>& rows) {
   }
   question.batch_per_worker =
       std::ranges::max_element(batches, {}, [](const auto& entry) { return entry.second; })->first;
-  // With a fixed global batch, accumulation halves as N doubles, so the largest N is the best guess for larger N.
-  question.accumulation = std::ranges::max_element(rows, {}, [](const StepRow& row) {
-                            return std::pair{row.workers, -row.accumulation};
-                          })->accumulation;
-  question.global_batch = kept_global_batch(rows);
+  question.accumulation = usual_accumulation(rows);
+  keep_global_batch(question, rows);
   return question;
 }
 
@@ -119,7 +125,7 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
         make_note("warning", "table_doubtful", question.strategy + ": " + warning, "check the table"));
   for (const std::int64_t asked : workers) {
     try {
-      result.predictions.push_back(row_of(table, question.of(asked), options, question.per_node, largest));
+      result.predictions.push_back(row_of(table, question, asked, options, largest));
     } catch (const NotSupported& error) {
       result.notes.push_back(none_predicted(question.strategy + " at N = " + std::to_string(asked), error));
     }
@@ -151,6 +157,12 @@ NotSupported no_strategy_predicted(const std::vector<Note>& refused) {
   std::string all;
   for (const std::string& one : reasons) all += (all.empty() ? "" : "; ") + one;
   return {all, refused.front().advice};
+}
+
+std::int64_t usual_accumulation(const std::vector<StepRow>& rows) {
+  return std::ranges::max_element(rows, {}, [](const StepRow& row) {
+           return std::pair{row.workers, -row.accumulation};
+         })->accumulation;
 }
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows) {

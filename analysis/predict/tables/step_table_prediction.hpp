@@ -16,19 +16,29 @@ struct TableQuestion {
   std::int64_t per_node = 0;  // devices of a node; 0: all on one
   std::int64_t batch_per_worker = 1;
   std::int64_t accumulation = 1;  // micro-batches of a step
-  std::int64_t global_batch = 0;  // above 0: samples of a step of all ranks, which replace batch_per_worker
+  // Above 0: samples of a step of all ranks. Then `accumulation` is the largest one, it falls as N grows beyond what a
+  // batch of `batch_per_worker` (if `keeps_batch`), or one sample, leaves for each micro-batch, and the slowest rank has
+  // as many samples as any.
+  std::int64_t global_batch = 0;
+  bool keeps_batch = false;
   std::string strategy = "ddp";
 
   // Throws NotSupported if the global batch has fewer samples than workers.
   StepRow of(std::int64_t workers) const;
+  // Samples of a step of all ranks for `of(workers)`.
+  double samples(const StepRow& asked) const;
 };
 
 // Returns the usual values of the table: the devices of its fullest node, the batch of most rows (ties: the smallest),
-// and the micro-batches of its largest N (ties: the fewest). If the batch per worker falls as N grows (strong scaling),
-// the question keeps the global batch of the largest N. `rows` must not be empty and are of one strategy.
+// and the micro-batches of its largest N (ties: the fewest). If the batch per worker or the micro-batches fall as N grows
+// and the global batch stays (strong scaling), the question keeps that of the largest N. `rows` must not be empty and
+// are of one strategy.
 TableQuestion usual_question(const std::vector<StepRow>& rows);
 
 std::int64_t largest_workers(const std::vector<StepRow>& rows);
+
+// Returns the micro-batches of the largest N (ties: the fewest). `rows` must not be empty.
+std::int64_t usual_accumulation(const std::vector<StepRow>& rows);
 
 // Returns options with enough draws for an interval of this confidence.
 TableOptions table_options(double confidence);

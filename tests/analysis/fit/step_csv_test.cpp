@@ -73,6 +73,32 @@ TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
   EXPECT_EQ(rows.at(0).devices(), 4);
 }
 
+// As spreadsheets and programs write tables: comments, names with capitals, whole numbers with a point, empty columns and
+// lines at the end, unknown optional values.
+TEST_F(StepCsv, ExportsOfOtherProgramsAreRead) {
+  const auto rows = read_step_csv(
+      write("# ResNet-50, A100\nWorkers,Nodes,Batch_per_worker,Step_time_s,sync_time_s,strategy,,\n"
+            "1.0,1.0,32.0,0.1,,,,\n# two nodes, full\n16,2.00,32,0.12,0.01,FULL_SHARD,,\n,,,,,,,\n"));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].batch_per_worker, 32);
+  EXPECT_LT(rows[0].sync_s, 0.0);
+  EXPECT_EQ(rows[0].strategy, "ddp");
+  EXPECT_EQ(rows[1].nodes, 2);
+  EXPECT_EQ(rows[1].sync_s, 0.01);
+  EXPECT_EQ(rows[1].strategy, "fsdp");
+  const std::string head = "workers,nodes,batch_per_worker,step_time_s\n";
+  EXPECT_THAT(refusal(head + "1.5,1,8,0.1\n"), HasSubstr("workers is '1.5'; expected a whole number"));
+  EXPECT_THAT(refusal(head + "1,1,8,0,1\n"), HasSubstr(":2: 5 cells; expected 4"));
+  EXPECT_THAT(refusal(head + "1,1,8,0,1\n"), HasSubstr("numbers need a point"));
+  EXPECT_THAT(refusal("\xff\xfew"), HasSubstr("is UTF-16"));
+}
+
+TEST_F(StepCsv, AUsualColumnIsConvertedByTheMessage) {
+  EXPECT_THAT(refusal("gpus,nodes\n"), HasSubstr("call the number of ranks workers"));
+  EXPECT_THAT(refusal("workers,images_per_sec\n"), HasSubstr("step_time_s = workers × batch_per_worker"));
+  EXPECT_THAT(refusal("workers,step_time_ms\n"), HasSubstr("milliseconds / 1000"));
+}
+
 TEST_F(StepCsv, EveryErrorNamesItsLine) {
   const std::string head = "workers,nodes,batch_per_worker,step_time_s\n";
   EXPECT_THAT(refusal(""), HasSubstr("is empty; expected a first line with workers, nodes"));

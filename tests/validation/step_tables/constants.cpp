@@ -20,7 +20,8 @@ std::string fields(const Named& all) {
 Named means(const fit::GrowthConstants& one) {
   return {{"inside", one.inside},     {"inside_loss", one.inside_loss},
           {"between", one.between},   {"between_loss", one.between_loss},
-          {"crossing", one.crossing}, {"crossing_doubling", one.crossing_doubling}};
+          {"crossing", one.crossing}, {"crossing_doubling", one.crossing_doubling},
+          {"fewer", one.fewer},       {"fewer_doubling", one.fewer_doubling}};
 }
 
 }  // namespace
@@ -30,6 +31,8 @@ Named named(const fit::GrowthConstants& one) {
   for (const auto& [name, of] : {std::pair{"one_node", one.one_node},
                                  {"several_nodes", one.several_nodes},
                                  {"first_crossing", one.first_crossing},
+                                 {"fewer_ranks", one.fewer_ranks},
+                                 {"interpolated", one.interpolated},
                                  {"other_batch", one.other_batch}}) {
     all.emplace_back(std::string(name) + ".low", of.low);
     all.emplace_back(std::string(name) + ".high", of.high);
@@ -61,10 +64,11 @@ std::string header_of(const fit::TableConstants& constants) {
       "once\n\n"
       "#include \"analysis/fit/table/table_constants.hpp\"\n\nnamespace ddpprof::fit {{\n\n// clang-format off\n"
       "inline constexpr TableConstants learned_constants = {{\n    .growth = {{{},\n               .one_node = {}, "
-      ".several_nodes = {},\n               .first_crossing = {}, .other_batch = {}}},\n    .placement = {{{}}}}};\n"
+      ".several_nodes = {},\n               .first_crossing = {}, .fewer_ranks = {}, .interpolated = {},\n"
+      "               .other_batch = {}}},\n    .placement = {{{}}}}};\n"
       "// clang-format on\n\n}}  // namespace ddpprof::fit\n",
       fields(means(growth)), spread(growth.one_node), spread(growth.several_nodes), spread(growth.first_crossing),
-      spread(growth.other_batch), fields(named(constants.placement)));
+      spread(growth.fewer_ranks), spread(growth.interpolated), spread(growth.other_batch), fields(named(constants.placement)));
 }
 
 }  // namespace ddpprof::validation

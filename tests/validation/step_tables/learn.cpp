@@ -134,6 +134,10 @@ GrowthConstants means_of(const Choice& examples) {
       fitted(of_region(examples, Region::first_crossing), [](const Example& one) {
         return Row{1.0, one.question.doublings, one.growth, 0.0};
       });
+  std::tie(constants.fewer, constants.fewer_doubling) =
+      fitted(of_region(examples, Region::fewer_ranks), [](const Example& one) {
+        return Row{1.0, one.question.doublings, -one.growth, 0.0};
+      });
   return constants;
 }
 
@@ -150,7 +154,8 @@ GrowthSpread spread_of(const std::vector<Residual>& residuals) {
   double best_likelihood = -1e300;
   for (const double loss_weight : {0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0}) {
     GrowthConstants unit;
-    for (GrowthSpread* spread : {&unit.one_node, &unit.several_nodes, &unit.first_crossing, &unit.other_batch})
+    for (GrowthSpread* spread : {&unit.one_node, &unit.several_nodes, &unit.first_crossing, &unit.fewer_ranks,
+                                 &unit.interpolated, &unit.other_batch})
       *spread = {1.0, 1.0, loss_weight};
     std::vector<std::pair<double, double>> scaled;
     std::vector<double> scales;
@@ -184,29 +189,69 @@ GrowthSpread spread_of(const std::vector<Residual>& residuals) {
 
 }  // namespace
 
+namespace {
+
+// Adds the question of one row to the given ones. Nothing if it is refused: one batch was given and another is asked.
+void add_example(std::vector<Example>& examples, const Series& series, const std::string& family,
+                 std::vector<fit::StepRow> given, const fit::StepRow& asked, bool largest) {
+  Example one;
+  one.series = &series;
+  one.family = family;
+  one.given = std::move(given);
+  one.asked = asked;
+  const fit::ScalingSeries model(one.given, std::make_shared<fit::Alone>(one.given), {});
+  const fit::ScalingSeries::Start start = model.start_of(one.asked);
+  one.question = start.question;
+  one.growth = std::log(one.asked.micro_s() / start.step.micro_s);
+  one.largest = largest;
+  if (std::isfinite(one.growth)) examples.push_back(std::move(one));
+}
+
+}  // namespace
+
 std::vector<Example> examples_of(const std::vector<Series>& all,
                                  const std::function<std::string(const Series&)>& family_of) {
   std::vector<Example> examples;
   for (const Series& series : all) {
     const std::size_t first = examples.size(), count = series.rows.size();
+    const std::string family = family_of(series);
+    const auto begin = series.rows.begin();
     for (std::size_t given = 2; given < count; ++given)
-      for (std::size_t asked = given; asked < count; ++asked) {
-        Example one;
-        one.series = &series;
-        one.family = family_of(series);
-        one.given.assign(series.rows.begin(), series.rows.begin() + static_cast<std::ptrdiff_t>(given));
-        one.asked = series.rows[asked];
-        const fit::ScalingSeries model(one.given, std::make_shared<fit::Alone>(one.given), {});
-        const fit::ScalingSeries::Start start = model.start_of(one.asked);
-        one.question = start.question;
-        one.growth = std::log(one.asked.micro_s() / start.step.micro_s);
-        one.largest = given + 1 == count;
-        if (!std::isfinite(one.growth)) continue;  // one batch was given and another is asked about: refused
-        examples.push_back(std::move(one));
-      }
+      for (std::size_t asked = given; asked < count; ++asked)
+        add_example(examples, series, family, {begin, begin + static_cast<std::ptrdiff_t>(given)}, series.rows[asked],
+                    given + 1 == count);
     for (std::size_t i = first; i < examples.size(); ++i)
       examples[i].weight = 1.0 / static_cast<double>(examples.size() - first);
   }
+  return examples;
+}
+
+std::vector<Example> inner_examples_of(const std::vector<Series>& all,
+                                       const std::function<std::string(const Series&)>& family_of) {
+  std::vector<Example> examples;
+  for (const Series& series : all) {
+    const std::size_t first = examples.size(), count = series.rows.size();
+    const std::string family = family_of(series);
+    const auto begin = series.rows.begin();
+    for (std::size_t given = 1; given + 2 <= count; ++given)
+      for (std::size_t asked = 0; asked < given; ++asked)
+        add_example(examples, series, family, {begin + static_cast<std::ptrdiff_t>(given), series.rows.end()},
+                    series.rows[asked], false);
+    // Between the neighbours of a row, and between the ends of the table.
+    for (std::size_t asked = 1; asked + 1 < count; ++asked) {
+      std::vector<fit::StepRow> others = series.rows;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(asked));
+      add_example(examples, series, family, others, series.rows[asked], false);
+      if (count > 3)
+        add_example(examples, series, family, {series.rows.front(), series.rows.back()}, series.rows[asked], false);
+    }
+    for (std::size_t i = first; i < examples.size(); ++i)
+      examples[i].weight = 1.0 / static_cast<double>(examples.size() - first);
+  }
+  // Rows of a series may have another batch, or several placements of one N.
+  std::erase_if(examples, [](const Example& one) {
+    return one.question.region != Region::fewer_ranks && one.question.region != Region::interpolated;
+  });
   return examples;
 }
 
@@ -232,6 +277,8 @@ GrowthConstants learn_growth(const std::vector<Example>& examples) {
   constants.one_node = spread(of_region(all, Region::one_node));
   constants.several_nodes = spread(of_region(all, Region::several_nodes));
   constants.first_crossing = spread(of_region(all, Region::first_crossing, true));
+  constants.fewer_ranks = spread(of_region(all, Region::fewer_ranks));
+  constants.interpolated = spread(of_region(all, Region::interpolated));
   Choice other_batch;
   for (const Example* one : all)
     if (one->question.doublings > 0.0 && one->question.other_batch) other_batch.push_back(one);

@@ -28,6 +28,10 @@ struct Example {
 std::vector<Example> examples_of(const std::vector<Series>&,
                                  const std::function<std::string(const Series&)>& family_of);
 
+// Questions about fewer ranks than were given, and about ranks between given ones.
+std::vector<Example> inner_examples_of(const std::vector<Series>&,
+                                       const std::function<std::string(const Series&)>& family_of);
+
 // The sources weigh by the square root of their number of series, so that none decides alone. The spread is that of
 // examples whose family was left out.
 fit::GrowthConstants learn_growth(const std::vector<Example>&);

@@ -1,7 +1,9 @@
 // Prints analysis/fit/table/learned.hpp as the data give it. With --check compares it with the data, without the drift
 // of placements, which takes half a minute to learn.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <string_view>
 
 #include "tests/validation/data.hpp"
@@ -32,8 +34,11 @@ int main(int argc, char** argv) {
   const auto pollux = validation::data_folder("pollux");
   if (!scaling || !pollux) return validation::skipped;
   fit::TableConstants constants;
-  constants.growth = validation::learn_growth(validation::examples_of(
-      validation::read_series(scaling->parent_path()), [](const validation::Series& one) { return one.family; }));
+  const std::vector<validation::Series> series = validation::read_series(scaling->parent_path());
+  const auto family = [](const validation::Series& one) { return one.family; };
+  std::vector<validation::Example> examples = validation::examples_of(series, family);
+  std::ranges::move(validation::inner_examples_of(series, family), std::back_inserter(examples));
+  constants.growth = validation::learn_growth(examples);
   validation::PolluxRows models;
   for (const std::string& model : validation::pollux_models) models[model] = validation::pollux_rows(*pollux / model);
   const validation::PlacementFits fits = validation::placement_fits(models);

@@ -117,6 +117,17 @@ void print(const std::string& title, const Strata& strata) {
                              100 * one.coverage.share(), one.mean_width(), one.above, one.below);
 }
 
+// Baselines have no answer for fewer ranks or between measured ones, but throughput in proportion to N from the largest.
+void print_inner(const Strata& strata) {
+  std::cout << "\n### Fewer ranks than were measured, and N between measured ones, the model's family left out\n\n"
+               "| stratum | predictions | error | median off by | linear | covered | width | measured above, below "
+               "|\n|---|---|---|---|---|---|---|---|\n";
+  for (const auto& [name, one] : strata)
+    std::cout << fmt::format("| {} | {} | {} | {:+.1f} % | {} | {:.0f} % | {:.3f} | {}, {} |\n", name,
+                             one.coverage.asked, one.own.text(), 100 * stats::median(one.own.signed_errors),
+                             one.linear.text(), 100 * one.coverage.share(), one.mean_width(), one.above, one.below);
+}
+
 // Returns the share of resamples of the families, with replacement, in which the mean error is below the baseline's.
 // Families are resampled as a whole, because tables of one family are alike.
 double share_below(const Stratum& one, const Errors& baseline) {
@@ -156,6 +167,10 @@ std::string region_of(const Example& one) {
       return "one node";
     case fit::Region::several_nodes:
       return "several nodes";
+    case fit::Region::fewer_ranks:
+      return "fewer ranks";
+    case fit::Region::interpolated:
+      return "between measured N";
     case fit::Region::first_crossing:
       break;
   }
@@ -166,17 +181,21 @@ std::string region_of(const Example& one) {
 // its distance.
 struct Split {
   Strata largest, by_family, by_distance;
+  Strata inner;  // fewer ranks than were given, and ranks between given ones
   std::set<std::string> refused;
 };
 
 Split judge(const std::vector<Series>& all, const std::function<std::string(const Series&)>& family_of) {
   const std::vector<Example> examples = validation::examples_of(all, family_of);
+  const std::vector<Example> inner = validation::inner_examples_of(all, family_of);
   std::set<std::string> families;
   for (const Example& one : examples) families.insert(one.family);
   Split split;
   for (const std::string& family : families) {
     std::vector<Example> train;
     for (const Example& one : examples)
+      if (one.family != family) train.push_back(one);
+    for (const Example& one : inner)
       if (one.family != family) train.push_back(one);
     fit::TableOptions options;
     options.constants.growth = validation::learn_growth(train);
@@ -194,6 +213,10 @@ Split judge(const std::vector<Series>& all, const std::function<std::string(cons
       split.largest[stratum].add(one, prediction);
       split.by_family[stratum + ", " + family].add(one, prediction);
     }
+    for (const Example& one : inner)
+      if (one.family == family)
+        split.inner[one.series->stratum + ", " + region_of(one)].add(
+            one, fit::StepTable(one.given, options).predict(one.asked));
   }
   std::set<std::string> predicted;
   for (const Example& one : examples)
@@ -292,6 +315,7 @@ int main(int argc, char** argv) {
   print_resampled(by_family.largest);
   print("Each family", by_family.by_family);
   print("Every N by its distance, the model's family left out", by_family.by_distance);
+  print_inner(by_family.inner);
   for (const std::string& name : by_family.refused)
     std::cout << "\nNot predicted, because one batch was measured and another is asked about: " << name << '\n';
   const Split by_source = judge(all, [](const Series& one) { return one.source; });
