@@ -107,7 +107,7 @@ ShardedJob sharded_job(SQLite::Database& sql) {
       "SELECT id, world_size, nodes, model, device, backend, batch_per_worker, accumulation, threads_per_rank, cores, "
       "strategy, COALESCE(CASE WHEN json_valid(options) THEN json_extract(options, '$.optimizer') END, '') FROM "
       "measurement m WHERE status <> 'failed' AND EXISTS (SELECT 1 FROM sharded_unit u "
-      "WHERE u.measurement_id = m.id) ORDER BY id");
+      "WHERE u.measurement_id = m.id) ORDER BY world_size = 1, id");
   std::int64_t first = 0;
   while (query.executeStep()) {
     const std::int64_t id = query.getColumn(0).getInt64();

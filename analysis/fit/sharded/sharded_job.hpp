@@ -39,9 +39,9 @@ struct UnitCollectiveTime {
   double bytes = 0.0, seconds = 0.0;
 };
 
-// Returns the job of the first predictable measurement (strategy fsdp). Measurements of other jobs, with other units,
-// and of other strategies are left out. `measured` is empty if the database has no predictable one. Throws
-// SQLite::Exception.
+// Returns the job of the first predictable measurement (strategy fsdp) of several ranks, else of one. Measurements of other
+// jobs, with other units, and of other strategies are left out. `measured` is empty if the database has no predictable
+// one. Throws SQLite::Exception.
 ShardedJob sharded_job(SQLite::Database&);
 
 // Returns the all-gathers or reduce-scatters ("all_gather", "reduce_scatter") of these ranks at N ≥ 2.

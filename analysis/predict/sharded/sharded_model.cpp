@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "analysis/fit/compute_fit.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double growth_error = 0.08;  // of the collectives' cost for each doubling of N beyond the data
 constexpr double least_collective_error = 0.03;
+constexpr double largest_device_latency_s = 200e-6;  // of a hop; NCCL's own constants are below 20e-6
 constexpr double wait_spread = 0.5;            // of the logarithm of the wait for the slowest rank
 constexpr double extra_error = 0.5;            // of the difference between measured and simulated exposed time
 constexpr double calls_error = 0.1;            // up to this part, the measured calls of a step may differ
@@ -50,6 +52,7 @@ ShardedModel::ShardedModel(SQLite::Database& sql, const ShardedJob& job, bool be
   base_ = fitted.back();
   gather_ = fitted_ring(unit_collectives(sql, fitted, "all_gather"), &UnitTimes::gathers);
   scatter_ = fitted_ring(unit_collectives(sql, fitted, "reduce_scatter"), &UnitTimes::scatters);
+  set_link();
   const Terms measured = recorded(*base_);
   const strategy::ShardedOutcome simulated = strategy::simulate(step_at(base_->workers, {}, {}));
   exposed_separated_ = measured.exposed_s > 0.0 || !(stats::median(base_->exposed_s) > 0.0);
@@ -86,7 +89,8 @@ std::string ShardedModel::refusal() const {
 std::string ShardedModel::uncertainty() const {
   std::string text;
   if (!gather_.cost.separated || !scatter_.cost.separated)
-    text = "the measured sizes do not separate latency and bandwidth of the collectives, so the interval covers both";
+    text = "the measured sizes do not separate latency and bandwidth of the collectives: a tenth of the shortest one is "
+           "taken as latency, and the interval covers 0 to about three quarters of it";
   if (!exposed_separated_)
     text += std::string(text.empty() ? "" : "; ") +
             "exposed communication is not separated from the wait for slower ranks, so the interval covers 0 to "
@@ -208,7 +212,10 @@ std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const Predict
       draw.extra_exposed = 1.0 + extra_error * random.normal();
     else
       draw.exposed = random.uniform();
-    draw.latency_share = random.uniform();
+    draw.gather_latency = random.normal();
+    draw.scatter_latency = random.normal();
+    draw.fixed_hops = usual_fixed_hops * std::pow(fixed_hops_range, 2.0 * random.uniform() - 1.0);
+    draw.excess = random.uniform();
     const double fixed = random.uniform();
     if (!optimizer_fixed_) draw.optimizer_fixed = fixed;
     draw.changed_exposed = std::exp(changed_exposed_error * random.normal());
@@ -226,7 +233,23 @@ FittedRing ShardedModel::fitted_ring(const std::vector<UnitCollectiveTime>& poin
     calls.bytes += static_cast<double>(of_unit.bytes);
     calls.seconds += transfer_s(of_unit);
   }
-  return {scaled(fit_ring(points), calls), calls};
+  const double limit_s = job_.device == "cuda" ? largest_device_latency_s : std::numeric_limits<double>::infinity();
+  return {scaled(fit_ring(points, limit_s), calls), calls};
+}
+
+RingCost FittedRing::drawn(std::int64_t workers, double z, const ShardedDraw& draw) const {
+  RingCost drawn = z == 0.0 ? cost : scaled(cost.with_latency(z), calls);
+  if (!cost.fixed_hops_known) drawn = drawn.with_fixed_hops(draw.fixed_hops, calls.workers);
+  if (workers != calls.workers && drawn.seconds_per_byte > link_s_per_byte)
+    drawn.seconds_per_byte = link_s_per_byte + draw.excess * (drawn.seconds_per_byte - link_s_per_byte);
+  return drawn;
+}
+
+void ShardedModel::set_link() {
+  const bool by_all_reduce = std::ranges::any_of(base_->units, &UnitTimes::scatters_by_all_reduce);
+  const double gather = gather_.cost.seconds_per_byte, scatter = scatter_.cost.seconds_per_byte;
+  gather_.link_s_per_byte = scatter > 0.0 ? std::min(gather, by_all_reduce ? 0.5 * scatter : scatter) : gather;
+  scatter_.link_s_per_byte = gather > 0.0 ? std::min(scatter, by_all_reduce ? 2.0 * gather : gather) : scatter;
 }
 
 bool ShardedModel::scatters_in_each_micro_batch() const {
@@ -265,12 +288,12 @@ strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedD
 }
 
 double ShardedModel::gather_s(std::int64_t workers, double bytes, const ShardedDraw& draw, const WhatIf& change) const {
-  return draw.gathers * seconds(gather_.drawn(draw.latency_share), workers, bytes, change);
+  return draw.gathers * seconds(gather_.drawn(workers, draw.gather_latency, draw), workers, bytes, change);
 }
 
 double ShardedModel::scatter_s(std::int64_t workers, double bytes, const ShardedDraw& draw,
                                const WhatIf& change) const {
-  return draw.scatters * seconds(scatter_.drawn(draw.latency_share), workers, bytes, change);
+  return draw.scatters * seconds(scatter_.drawn(workers, draw.scatter_latency, draw), workers, bytes, change);
 }
 
 // A ring's all-reduce is a reduce-scatter and an all-gather. If the backend executes the reduce-scatter as an

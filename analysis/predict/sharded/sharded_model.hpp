@@ -25,18 +25,22 @@ struct ShardedDraw {
   double wait = 1.0;
   double exposed = 1.0, extra_exposed = 1.0;  // of the simulated exposed time, of its difference to the measured one
   double changed_exposed = 1.0;               // of exposed communication under a change
-  std::optional<double> latency_share;        // where the measurements do not separate latency and bandwidth
-  std::optional<double> optimizer_fixed;      // the part of the optimizer that does not shrink with the shard
+  double gather_latency = 0.0, scatter_latency = 0.0;  // of the collectives' latency, in standard deviations
+  double fixed_hops = usual_fixed_hops;  // in a call's latency, if one N was measured
+  double excess = 0.5;  // the part of a collective's excess over the link's time that other N have, too
+  std::optional<double> optimizer_fixed;               // the part of the optimizer that does not shrink with the shard
 };
 
 // A collective's fitted cost. All calls of the base's step take their measured time.
 struct FittedRing {
   RingCost cost;
   RingCalls calls;  // of the base
+  // Both collectives use the same links, so the time per byte of the faster one is that of the link. The other one's
+  // excess, for example of messages that wait for each other, may depend on N.
+  double link_s_per_byte = 0.0;
 
-  RingCost drawn(const std::optional<double>& latency_share) const {
-    return cost.separated ? cost : scaled(cost, calls, latency_share);
-  }
+  // Returns the cost at this N, with a latency that differs by z standard deviations.
+  RingCost drawn(std::int64_t workers, double z, const ShardedDraw&) const;
 };
 
 // Predicts steps whose collectives stay inside of one host, or steps whose collectives cross hosts, from measurements
@@ -64,6 +68,7 @@ class ShardedModel {
   std::vector<ShardedDraw> draws(std::int64_t workers, const PredictOptions&) const;
 
  private:
+  void set_link();
   FittedRing fitted_ring(const std::vector<UnitCollectiveTime>&, UnitCollectives UnitTimes::*kind) const;
   bool scatters_in_each_micro_batch() const;
   strategy::ShardedStep step_at(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
