@@ -196,6 +196,10 @@ class Hosts:
 
     def start(self, host, command, environment, **popen):
         """One process on `host`, with the host's own name, network and share of the cores."""
+        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *self.command(host, command)], env=environment, **popen)
+
+    def command(self, host, command):
+        """The words that run `command` on `host`."""
         enter = 'hostname "$1" && shift && exec "$@"'
         line = ["nsenter", f"--net=/run/netns/{self.namespace(host)}", "unshare", "--uts", "sh", "-c", enter, "sh",
                 f"host{host}", *map(str, command)]
@@ -205,4 +209,4 @@ class Hosts:
             cores = sorted(os.sched_getaffinity(0))
             line = ["taskset", "--cpu-list", str(cores[host % len(cores)]), *line]
             line = ["sh", "-c", 'echo $$ > "$1"; shift; exec "$@"', "sh", str(procs), *line]
-        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *line], env=environment, **popen)
+        return line

@@ -60,8 +60,9 @@ def run_ranks(hosts, world_size, arguments, folder, timeout_s=540):
             log.close()
 
 
-def ddpprof(*arguments, codes=(0,)):
-    result = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment())
+def ddpprof(*arguments, codes=(0,), timeout_s=300):
+    result = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout_s,
+                            env=environment())
     if result.returncode not in codes:
         raise Failed(f"ddpprof {' '.join(map(str, arguments))} ended with {result.returncode}: {result.stderr}")
     return result.stdout
