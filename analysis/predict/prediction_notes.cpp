@@ -167,8 +167,8 @@ Note next_measurement_note(const NextMeasurement& next, const std::string& strat
   }
   return make_note("info", "measure_next",
                    at_workers(strategy, workers) + ": a measurement of " + what + " would narrow the " +
-                       percent(confidence) + " interval most, from about ±" + percent(next.now) + " to ±" +
-                       percent(next.then),
+                       percent(confidence) + " interval most, to about " + percent(next.then / next.now) +
+                       " of its width",
                    advice);
 }
 
@@ -178,8 +178,8 @@ Note next_batch_note(const NextMeasurement& next, const std::string& strategy, s
   return make_note("info", "measure_next",
                    at_workers(strategy, workers) + " with a micro-batch of " + batch +
                        " samples per worker: a measurement of " + strategy + " at N = " + at +
-                       " with this batch would narrow the " + percent(confidence) + " interval from about ±" +
-                       percent(next.now) + " to ±" + percent(next.then),
+                       " with this batch would narrow the " + percent(confidence) + " interval to about " +
+                       percent(next.then / next.now) + " of its width",
                    imported ? "run the job with this batch, and add its traces with import --append or record --append"
                             : "workload.batch_per_worker: " + batch + ", workers: [" + at + "]");
 }

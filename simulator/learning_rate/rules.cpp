@@ -106,9 +106,10 @@ std::optional<std::string> refusal(Rule rule, const Plan& plan) {
   if (rule == Rule::square_root && plan.adaptive_optimizer && !scale_adam(plan.adam, kappa).valid) {
     const bool first = plan.adam.beta1 <= plan.adam.beta2;  // the smaller one runs out first
     const double beta = first ? plan.adam.beta1 : plan.adam.beta2;
-    return std::string("the square-root rule for Adam needs κ (1 − ") + (first ? "β₁" : "β₂") +
-           ") below 1, and it is " + number(kappa) + " · " + number(1.0 - beta) + " = " + number(kappa * (1.0 - beta)) +
-           ": no average is over less than one step; expected a global batch below " +
+    const std::string name = first ? "β₁" : "β₂";
+    return "κ = " + number(kappa) + ", the ratio of the global batches, is too large for the square-root rule for Adam: " +
+           "it also divides the " + number(1.0 / (1.0 - beta)) + " steps of the average with " + name + " by κ, so κ (1 − " +
+           name + ") must be below 1; expected a global batch below " +
            number(static_cast<double>(plan.base_batch) / (1.0 - beta)) +
            " samples, or a rate tuned at a larger base batch";
   }

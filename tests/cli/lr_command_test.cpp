@@ -314,7 +314,7 @@ TEST_F(OtherScenarios, ARefusedSquareRootIsNobodysRate) {
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[2]["target_lr"], 0.1);
   EXPECT_TRUE(rows[3]["target_lr"].is_null());
-  EXPECT_THAT(rows[3]["note"].get<std::string>(), HasSubstr("κ (1 − β₁) below 1"));
+  EXPECT_THAT(rows[3]["note"].get<std::string>(), HasSubstr("κ (1 − β₁) must be below 1"));
   for (const auto& row : tables.at("warmup")["rows"]) EXPECT_LE(row["workers"], 4);
   EXPECT_THAT(run_ddpprof({"report", file}).out,
               AllOf(HasSubstr("none (square root rule for adam): "), HasSubstr("rate: N = 4, 0.1.")));

@@ -153,7 +153,7 @@ TEST(Rules, RefuseWhereTheyHaveNoAnswer) {
   adam.workers = 80;  // kappa 10
   const auto why = refusal(Rule::square_root, adam);
   ASSERT_TRUE(why);
-  EXPECT_THAT(*why, HasSubstr("κ (1 − β₁) below 1, and it is 10 · 0.1 = 1"));
+  EXPECT_THAT(*why, HasSubstr("κ (1 − β₁) must be below 1"));
   EXPECT_THAT(*why, HasSubstr("a global batch below 2560 samples"));
   EXPECT_THROW(schedule_of(Rule::square_root, adam), std::invalid_argument);
   adam.adaptive_optimizer = false;

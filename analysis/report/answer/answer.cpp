@@ -87,7 +87,11 @@ std::string predicted_sentence(const Source& source, const Curve& curve) {
   if (step.measured) return "";
   std::string text = fmt::format("N = {}: {}", step.workers,
                                  predicted_text(step.step_s, step.low_s, step.high_s, step.confidence, step.wide()));
-  if (step.efficiency && !step.wide()) text += fmt::format(", weak efficiency {}", share_text(*step.efficiency));
+  // Without N = 1, a table of step times has an efficiency relative to its fewest ranks, and measured steps have none.
+  const bool comparable =
+      std::ranges::none_of(curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
+  if (comparable && step.efficiency && !step.wide())
+    text += fmt::format(", weak efficiency {}", share_text(*step.efficiency));
   if (step.dedicated_s) {
     const auto cores = source.configurations.empty() ? 0 : source.configurations.front().cores;
     GlanceStep own = step;
@@ -121,18 +125,35 @@ const GlanceStep* rival_of(const Curve& curve, const GlanceStep& best, bool samp
   return &*std::find_if(curve.rbegin(), curve.rend(), reaches);
 }
 
+// Returns the N with the highest throughput if each rank has cores of its own; nullopt if predictions do not differ.
+std::optional<std::int64_t> fastest_with_own_cores(const Curve& curve) {
+  const GlanceStep* best = nullptr;
+  double most = 0.0;
+  bool differ = false;
+  for (const GlanceStep& step : curve) {
+    differ = differ || step.dedicated_s.has_value();
+    const double rate = static_cast<double>(step.workers) / step.dedicated_s.value_or(step.step_s);
+    if (rate > most) most = rate, best = &step;
+  }
+  return differ ? std::optional(best->workers) : std::nullopt;
+}
+
 std::string fastest_text(const Curve& curve) {
   const bool samples = std::ranges::all_of(curve, [](const GlanceStep& step) { return step.throughput.has_value(); });
   const auto best = std::ranges::max_element(curve, {}, [&](const auto& step) { return rate_of(step, samples); });
   const GlanceStep* rival = rival_of(curve, *best, samples);
-  if (best->workers == 1 && rival == nullptr) return "Adding workers does not increase throughput: N = 1 is fastest.";
+  const std::optional<std::int64_t> own = fastest_with_own_cores(curve);
+  const std::string more = own ? fmt::format("; with own cores for each rank at N = {}", *own) : "";
+  if (best->workers == 1 && rival == nullptr)
+    return own ? "On these cores, more workers do not increase throughput: N = 1 is fastest" + more + "."
+               : "Adding workers does not increase throughput: N = 1 is fastest.";
   const char* source = best->measured ? "measured" : best->wide() ? "predicted with a wide interval" : "predicted";
   const char* end = best == curve.end() - 1 ? ", the largest N here"
                     : best == curve.begin() ? ", the smallest N here"
                                             : "";
   return fmt::format(
-      "Throughput is highest at N = {} ({}{}){}.", best->workers, source, end,
-      rival == nullptr ? "" : fmt::format(", but the intervals allow that N = {} is as fast", rival->workers));
+      "{}hroughput is highest at N = {} ({}{}){}{}.", own ? "On these cores, t" : "T", best->workers, source, end,
+      rival == nullptr ? "" : fmt::format(", but the intervals allow that N = {} is as fast", rival->workers), more);
 }
 
 // The fastest N, and the N from which communication takes more than half of the step.
@@ -143,7 +164,7 @@ std::string scaling_sentence(const Source& source, const Curve& curve) {
     if (value_of<std::string>(knees, row, "strategy") == curve.front().strategy &&
         value_of<double>(knees, row, "threshold") == scaling::communication_bound_share)
       if (const auto knee = value_of<std::int64_t>(knees, row, "knee_workers")) {
-        text += fmt::format("{}Communication-bound from N = {} on.", text.empty() ? "" : " ", *knee);
+        text += fmt::format("{}Communication is more than half of the step from N = {} on.", text.empty() ? "" : " ", *knee);
         break;
       }
   return text;
@@ -197,7 +218,18 @@ std::string gain_text(const Table& table, const Row& row) {
   return fmt::format("{}: {} × the throughput ({} to {}){}", change, number("speedup"), low, high, batch);
 }
 
-std::string helps_sentence(const Source& source, const std::string& strategy) {
+// Returns the N of a measured step with a higher throughput than this N has after the change; 0 if there is none.
+std::int64_t faster_without(const Curve& curve, std::int64_t workers, double speedup) {
+  const auto at = std::ranges::find(curve, workers, &GlanceStep::workers);
+  if (at == curve.end() || !at->throughput) return 0;
+  for (const GlanceStep& step : curve)
+    if (step.measured && step.workers != workers && step.throughput && *step.throughput > speedup * *at->throughput)
+      return step.workers;
+  return 0;
+}
+
+std::string helps_sentence(const Source& source, const Curve& curve) {
+  const std::string& strategy = curve.front().strategy;
   const Table* table = outlook_of(source, "what_helps");
   if (table == nullptr || table->rows.empty()) return "";
   const Row* setting = best_change(*table, strategy, "setting");
@@ -209,6 +241,10 @@ std::string helps_sentence(const Source& source, const std::string& strategy) {
   std::string text = fmt::format("At N = {} ", *value_of<std::int64_t>(*table, *any, "workers"));
   text += setting != nullptr ? gain_text(*table, *setting)
                              : std::string("no usual setting is certain to raise the throughput");
+  if (setting != nullptr)
+    if (const std::int64_t other = faster_without(curve, *value_of<std::int64_t>(*table, *any, "workers"),
+                                                  value_of<double>(*table, *setting, "speedup").value_or(1.0)))
+      text += fmt::format(" (still less than N = {} has)", other);
   if (likely != nullptr && likely != setting) text += "; uncertain: " + gain_text(*table, *likely);
   return text + (machine != nullptr ? "; other hardware: " + gain_text(*table, *machine) : "") + ".";
 }
@@ -230,8 +266,12 @@ std::string rate_sentence(const Source& source) {
   std::string text = fmt::format("N = {}, global batch {}: ", *value_of<std::int64_t>(*table, row, "workers"),
                                  *value_of<std::int64_t>(*table, row, "global_batch_samples"));
   const std::string_view unknown = rule("rule") == "linear" ? ", if the optimizer is SGD" : "";
-  text += fmt::format("{} ({} rule{})", chosen.empty() ? "none" : chosen, rule("rule"),
-                      optimizer.empty() ? std::string(unknown) : " for " + optimizer);
+  const auto factor = value_of<double>(*table, row, "factor"), rate = value_of<double>(*table, row, "lr");
+  const std::string base = factor && rate ? fmt::format(", from {:.4g} at a global batch of {}", *rate / *factor,
+                                                        *value_of<std::int64_t>(*table, row, "base_batch_samples"))
+                                          : "";
+  text += fmt::format("{} ({} rule{}{})", chosen.empty() ? "none" : chosen, rule("rule"),
+                      optimizer.empty() ? std::string(unknown) : " for " + optimizer, base);
   if (const std::string note = rule("note"); chosen.empty() && !note.empty()) text += ": " + note;
   if (!other.empty())
     text += fmt::format("; {} rule{}: {}", rule("other_rule"),
@@ -240,7 +280,7 @@ std::string rate_sentence(const Source& source) {
   if (chosen.empty())
     for (auto smaller = table->rows.rbegin(); smaller != table->rows.rend(); ++smaller)
       if (const std::string rate = rate_or_factor(*table, *smaller, "lr", "factor"); !rate.empty()) {
-        text += fmt::format(" The largest N here with a rate: N = {}, {}.",
+        text += fmt::format(" The largest of the predicted N with a rate: N = {}, {}.",
                             *value_of<std::int64_t>(*table, *smaller, "workers"), rate);
         break;
       }
@@ -262,16 +302,21 @@ std::string links_sentence(const Source& source, const std::string& strategy) {
   return "";
 }
 
-// Returns the N that the sentences about a strategy name.
-std::set<GlancePlace> named_places(const Table& answer) {
+// Returns the N that the sentences about a strategy name. Sentences about no strategy count for all.
+std::set<GlancePlace> named_places(const Table& answer, const std::vector<GlanceStep>& steps) {
   std::set<GlancePlace> named;
+  std::set<std::string> strategies;
+  for (const GlanceStep& step : steps) strategies.insert(step.strategy);
   constexpr std::string_view before = "N = ";
   for (const Row& row : answer.rows) {
     const auto &about = std::get<std::string>(row[0]), &text = std::get<std::string>(row[1]);
     for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
       std::int64_t workers = 0;
       std::from_chars(text.data() + at + before.size(), text.data() + text.size(), workers);
-      named.emplace(about.substr(0, about.find(' ')), workers);
+      const std::string strategy = about.substr(0, about.find(' '));
+      if (strategies.contains(strategy)) named.emplace(strategy, workers);
+      for (const std::string& each : strategies)
+        if (!strategies.contains(strategy)) named.emplace(each, workers);
     }
   }
   return named;
@@ -303,7 +348,7 @@ Table answer_of(const Source& source, const std::vector<GlanceStep>& steps) {
     add(strategy + " predicted", predicted.empty() ? "" : predicted + links_sentence(source, strategy));
     add(strategy + " scaling", scaling_sentence(source, curve));
     add(strategy + " is bound", binds_sentence(curve, curves.size() == 1));
-    add(strategy + " is helped", helps_sentence(source, strategy));
+    add(strategy + " is helped", helps_sentence(source, curve));
   }
   if (table.rows.empty()) return table;
   add("learning rate", rate_sentence(source));
@@ -322,7 +367,7 @@ std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
   const std::vector<GlanceStep> steps = glance_steps(source);
   constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, most_warnings = 3;
   Table answer = answer_of(source, steps);
-  const std::set<GlancePlace> named = named_places(answer);
+  const std::set<GlancePlace> named = named_places(answer, steps);
   const Table all_warnings = main_warnings_table(source, SIZE_MAX);
   std::size_t rows = most_rows, warnings = most_warnings;
   // Sentences of further strategies that are left out one after another.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/fit/text.hpp"
 #include "analysis/metrics/scaling.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
@@ -111,6 +112,11 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   table.name = "at_a_glance";
   table.title = "Steps, measured and predicted";
   table.empty = "No step was measured or predicted.";
+  if (const auto measured = std::ranges::find(steps, true, &GlanceStep::measured),
+      predicted = std::ranges::find(steps, false, &GlanceStep::measured);
+      measured != steps.end() && predicted != steps.end() && measured->confidence != predicted->confidence)
+    table.note = fmt::format("low, high: the {} interval of a measured median, and the {} interval of a prediction.",
+                             fit::percent(measured->confidence), fit::percent(predicted->confidence));
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
                    text("source", "source"),

@@ -72,12 +72,12 @@ TEST(RateTables, HaveNoRateWhereTheRuleRefuses) {
   EXPECT_EQ(rates.rows[1][2], Cell(std::int64_t{512}));
   EXPECT_EQ(rates.rows[1][4], Cell());
   EXPECT_EQ(rates.rows[1][5], Cell());
-  EXPECT_NE(std::get<std::string>(rates.rows[1][6]).find("needs κ (1 − β₁) below 1"), std::string::npos);
+  EXPECT_NE(std::get<std::string>(rates.rows[1][6]).find("κ (1 − β₁) must be below 1"), std::string::npos);
   for (const Row& row : tables[1].rows) EXPECT_EQ(row[0], Cell(std::int64_t{4}));
   options.workers = {16};
   tables = rate_tables(options);
   EXPECT_TRUE(tables[1].rows.empty());
-  EXPECT_NE(tables[1].empty.find("needs κ (1 − β₁) below 1"), std::string::npos);
+  EXPECT_NE(tables[1].empty.find("κ (1 − β₁) must be below 1"), std::string::npos);
 }
 
 TEST(RateTables, SayOnceWhatAdaScaleLacksAtEveryN) {
