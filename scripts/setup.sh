@@ -7,6 +7,7 @@
 #   tests     the test libraries, MPI, the images; Python's byte code is compiled ahead
 #   engines   Slurm, for tests/engines
 #   clients   other people's training programs (Lightning, DeepSpeed, Ray, …), for tests/clients; sets DDPPROF_CLIENTS_PYTHON
+#   notebook  nbclient and a kernel, for docs/guide/notebook.ipynb; sets DDPPROF_NOTEBOOK_PYTHON
 # Debian packages come from apt. Python packages go into a cache folder outside the clone
 # (DDPPROF_CACHE_DIR, default ~/.cache/ddpprof), one environment for each version of requirements.txt.
 # If everything is installed, nothing is done: a second run takes a second.
@@ -154,23 +155,26 @@ install_digits() {
   touch "$DDPPROF_DIGITS/complete"
 }
 
-# Makes an environment with other people's training programs. It imports torch from the environment of
-# DDPPROF_TORCH_PYTHON, so that torch is not installed twice.
-install_clients() {
-  if [ -n "${DDPPROF_CLIENTS_PYTHON:-}" ]; then return 0; fi
-  local requirements=$DDPPROF_ROOT/tests/clients/requirements.txt key environment site
+# install_beside_torch VARIABLE NAME REQUIREMENTS: makes an environment NAME with the packages of a file, and sets VARIABLE to
+# its interpreter, unless it is set. The environment imports torch and pandas from that of DDPPROF_TORCH_PYTHON, so that
+# these are not installed twice.
+install_beside_torch() {
+  if [ -n "${!1:-}" ]; then return 0; fi
+  local requirements=$DDPPROF_ROOT/$3 key environment site
   site=$("$DDPPROF_TORCH_PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
   key=$({ echo "$site"; cat "$requirements"; } | sha256sum | cut -c1-12)
-  environment=$cache/clients-$key
-  export DDPPROF_CLIENTS_PYTHON=$environment/bin/python
+  environment=$cache/$2-$key
+  export "$1=$environment/bin/python"
   [ ! -e "$environment/complete" ] || return 0
-  say "installing $(grep -c == "$requirements") Python packages of training programs (about 0.7 GB) into $environment"
+  say "installing $(grep -c == "$requirements") Python packages of $3 into $environment"
   rm -rf "$environment"
   "$DDPPROF_TORCH_PYTHON" -m venv "$environment"
   echo "$site" >"$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch.pth"
   local pip=("$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps)
-  { "${pip[@]}" "$(grep ^setuptools== "$requirements")" && DS_BUILD_OPS=0 "${pip[@]}" --no-build-isolation -r "$requirements"; } ||
-    die "the packages of tests/clients could not be installed"
+  {
+    { ! grep -q ^setuptools== "$requirements" || "${pip[@]}" "$(grep ^setuptools== "$requirements")"; } &&
+      DS_BUILD_OPS=0 "${pip[@]}" --no-build-isolation -r "$requirements"
+  } || die "the packages of $3 could not be installed"
   touch "$environment/complete"
 }
 
@@ -182,4 +186,5 @@ install_debian_packages
 wait "$python_packages" || die "the Python packages could not be installed"
 install_python_packages  # sets DDPPROF_TORCH_PYTHON
 if in_setup tests; then install_digits; fi
-if in_setup clients; then install_clients; fi
+if in_setup clients; then install_beside_torch DDPPROF_CLIENTS_PYTHON clients tests/clients/requirements.txt; fi
+if in_setup notebook; then install_beside_torch DDPPROF_NOTEBOOK_PYTHON notebook tests/python_package/requirements.txt; fi
