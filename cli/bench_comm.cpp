@@ -29,9 +29,10 @@ class BenchComm : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("--workers", workers_, "Worker counts, e.g. 2,4 (default 2,4); after --: values of {workers}");
-    app.add_option("--out", out_, "Database to write (default bench-comm.db here)");
-    app.add_option("--device", device_, "cpu or cuda (default: cuda if a GPU is visible)");
-    app.add_option("--format", format_, format_help);
+    app.add_option("--out", out_, "Database to write (default bench-comm.db here)")->type_name("PATH");
+    with_words(app.add_option("--device", device_, "cpu or cuda (default: cuda if a GPU is visible)"), devices)
+        ->type_name("DEVICE");
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT");
     app.add_option("--timeout", timeout_s_,
                    "Seconds without progress after which a rank counts as hanging (default 120)");
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
@@ -41,8 +42,11 @@ class BenchComm : public Subcommand {
       return option;
     };
     add(app.add_option("launcher", unused_, "Launcher and its options without a script, after --"));
-    add(app.add_option("--append", append_, "Add the times to this database of ddpprof run, record or import"));
-    add(app.add_option("--backend", launcher_.backend, "gloo or nccl (default: nccl if torch sees a GPU)"));
+    add(app.add_option("--append", append_, "Add the times to this database of ddpprof run, record or import"))
+        ->type_name("PATH");
+    with_words(add(app.add_option("--backend", launcher_.backend, "gloo or nccl (default: nccl if torch sees a GPU)")),
+               backends)
+        ->type_name("BACKEND");
     add(app.add_option("--nodes", launcher_.nodes, "Number of hosts (default: as the ranks report)"))
         ->check(CLI::PositiveNumber);
     add(app.add_option("--limit", launcher_.limit_s, "Seconds after which a run is ended (default 300)"))
@@ -52,7 +56,7 @@ class BenchComm : public Subcommand {
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     if (!(timeout_s_ > 0)) throw Failure(ExitCode::usage, "--timeout is not positive", "seconds, e.g. 120");
-    if (!device_.empty()) check_word("--device", device_, {"cpu", "cuda"});
+    if (!device_.empty()) check_word("--device", device_, devices);
     if (!command_.empty()) return bench_launcher(of_launcher(format), context);
     for (const CLI::Option* option : launcher_options_)
       if (option->count() > 0)
@@ -94,6 +98,7 @@ class BenchComm : public Subcommand {
 
  private:
   static constexpr const char* default_database = "bench-comm.db";
+  static inline const std::vector<std::string> backends = {"gloo", "nccl"};
 
   BenchLauncher of_launcher(report::Format format) const {
     if (!append_.empty() && (overwrite_ || !out_.empty()))
@@ -108,7 +113,7 @@ class BenchComm : public Subcommand {
     bench.append = !append_.empty();
     bench.database = bench.append ? append_ : out_.empty() ? default_database : out_;
     bench.overwrite = overwrite_;
-    if (!bench.backend.empty()) check_word("--backend", bench.backend, {"gloo", "nccl"});
+    if (!bench.backend.empty()) check_word("--backend", bench.backend, backends);
     bench.device = device_;
     bench.timeout_s = timeout_s_;
     bench.format = format;

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/command_tree.hpp"
 #include "cli/failure.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
@@ -18,15 +19,11 @@
 namespace ddpprof::cli {
 namespace {
 
-constexpr const char* exit_codes =
-    "Exit codes: 0 done, 1 a limit of compare --fail-if is exceeded, 2 the command line or the scenario is wrong,\n"
-    "            3 something is missing on this machine, 4 the run failed, 5 the data cannot support the answer.";
-
 // Text of `ddpprof --version --verbose`.
 std::string versions() {
   int oldest = store::schema_version;
   for (const store::Migration& step : store::migrations()) oldest = std::min(oldest, step.from);
-  return "ddpprof " DDPPROF_VERSION "\ndatabase schema " + std::to_string(store::schema_version) +
+  return std::string(version_text) + "\ndatabase schema " + std::to_string(store::schema_version) +
          " (databases of versions " + std::to_string(oldest) + " to " + std::to_string(store::schema_version - 1) +
          " are upgraded when they are opened)\n"
          "torch: records trainings with torch 2.1 or newer, imports traces of torch 1.8 to 2.15\n";
@@ -104,12 +101,6 @@ std::string command_without_dashes(const std::vector<std::string>& arguments,
   return text;
 }
 
-std::string footer_of(const Subcommand& subcommand) {
-  std::string text = std::string(exit_codes) + "\n\nExamples:";
-  for (const std::string_view example : subcommand.examples()) text += "\n  " + std::string(example);
-  return text;
-}
-
 // Returns the arguments of "help", "help COMMAND" as "--help" asks for it; other arguments as they are.
 std::vector<std::string> with_help_word(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
@@ -127,30 +118,15 @@ int report_failure(Context& context, const CLI::App* app, const std::string& tex
 
 int run_command_line(const std::vector<std::string>& given, Context& context) {
   const std::vector<std::string> arguments = with_help_word(given);
-  const std::vector<std::unique_ptr<Subcommand>> subcommands = all_subcommands();
   if (std::ranges::is_permutation(arguments, std::vector<std::string>{"--version", "--verbose"})) {
     context.out << versions();
     context.out.flush();
     return static_cast<int>(ExitCode::done);
   }
-  CLI::App root("Measures distributed training on the available workers and predicts N workers.", "ddpprof");
-  root.set_help_flag("-h,--help", "Print this help and exit");
-  root.set_version_flag("--version", "ddpprof " DDPPROF_VERSION,
-                        "Print the version and exit; with --verbose also the versions of databases and torch");
-  root.footer("ddpprof help SUBCOMMAND shows the options and two examples of a subcommand.\n" +
-              std::string(exit_codes));
-  root.get_formatter()->column_width(38);
-  std::vector<CLI::App*> apps;
-  for (const auto& subcommand : subcommands) {
-    CLI::App* app = root.add_subcommand(std::string(subcommand->name()), std::string(subcommand->summary()));
-    app->set_help_flag("-h,--help", "Print this help and exit");
-    app->add_flag("-q,--quiet", context.quiet, "Print neither progress nor notes; errors are always printed");
-    app->footer(footer_of(*subcommand));
-    subcommand->declare(*app);
-    for (const char* name : {"--format", "--full", "--plot", "--progress", "--quiet"})
-      if (CLI::Option* option = app->get_option_no_throw(name)) option->group("Output");
-    apps.push_back(app);
-  }
+  CommandTree tree(context);
+  const std::vector<std::unique_ptr<Subcommand>>& subcommands = tree.subcommands;
+  CLI::App& root = *tree.root;
+  const std::vector<CLI::App*>& apps = tree.apps;
 
   const CLI::App* chosen = nullptr;
   try {

@@ -42,7 +42,7 @@ class CompareSubcommand final : public Subcommand {
            "exposed>10%, throughput<-3%; also compute, communication, skew, host, data_wait, copies")
         ->type_name("LIMIT")
         ->allow_extra_args(false);
-    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
   }
 
   ExitCode run(Context& context) override {

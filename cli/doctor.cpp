@@ -85,8 +85,9 @@ class Doctor final : public Subcommand {
   std::vector<std::string_view> examples() const override { return {"ddpprof doctor", "ddpprof doctor --format json"}; }
 
   void declare(CLI::App& app) override {
-    app.add_option("--format", format_, format_help);
-    app.add_option("--folder", options_.folder, "Folder for databases (default: the current folder)");
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT");
+    app.add_option("--folder", options_.folder, "Folder for databases (default: the current folder)")
+        ->type_name("FOLDER");
     app.add_flag("--brief", brief_, "Leave out checks that are good");
   }
 

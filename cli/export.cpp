@@ -18,6 +18,8 @@
 namespace ddpprof::cli {
 namespace {
 
+const std::vector<std::string> export_formats = {"chrome", "csv", "nsys"};
+
 class ExportSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "export"; }
@@ -30,10 +32,13 @@ class ExportSubcommand final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
-    app.add_option(
-           "--format", format_,
-           "chrome: one JSON file for Perfetto and chrome://tracing\ncsv: a folder with one file per table\n"
-           "nsys: an SQLite file in Nsight Systems' format; for several measurements a folder with one file each")
+    with_words(
+        app.add_option("--format", format_,
+                       "chrome: one JSON file for Perfetto and chrome://tracing\n"
+                       "csv: a folder with one file per table\n"
+                       "nsys: an SQLite file in Nsight Systems' format; for several measurements a folder with "
+                       "one file each"),
+        export_formats)
         ->type_name("FORMAT")
         ->required();
     app.add_option("--out", out_,
@@ -44,7 +49,7 @@ class ExportSubcommand final : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
-    check_word("--format", format_, {"chrome", "csv", "nsys"});
+    check_word("--format", format_, export_formats);
     if (format_ == "nsys") return run_nsys(context);
     check_output_path("--out", out_, format_ == "csv" ? OutputKind::folder : OutputKind::file, file_);
     store::Database database = store::Database::open_read(file_);

@@ -66,10 +66,11 @@ class Import : public Subcommand {
                    "Nsight Systems' SQLite exports, output of nccl-tests' all_reduce_perf, one CSV table of\n"
                    "step times, or folders that ddpprof worker wrote")
         ->required();
-    CLI::Option* out = app.add_option("--out", out_, "Database to write");
+    CLI::Option* out = app.add_option("--out", out_, "Database to write")->type_name("PATH");
     app.add_option("--append", append_, "Database to which the measurements are added, instead of --out")
+        ->type_name("PATH")
         ->excludes(out);
-    app.add_option("--format", format_, format_help);
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT");
     app.add_flag("--full", full_, full_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--partial", partial_,

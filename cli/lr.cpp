@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -20,6 +21,26 @@
 
 namespace ddpprof::cli {
 namespace {
+
+const std::vector<std::string> optimizers = {"sgd", "adaptive"};
+
+constexpr std::array decay_kinds = {learning_rate::DecayKind::constant, learning_rate::DecayKind::step,
+                                    learning_rate::DecayKind::cosine, learning_rate::DecayKind::polynomial};
+
+// The words of --decay.
+std::vector<std::string> known_decays() {
+  std::vector<std::string> known;
+  for (const learning_rate::DecayKind kind : decay_kinds) known.emplace_back(learning_rate::to_string(kind));
+  return known;
+}
+
+// The words of --rule.
+std::vector<std::string> known_rules() {
+  std::vector<std::string> known;
+  for (const learning_rate::Rule rule : learning_rate::every_rule) known.emplace_back(word(rule));
+  known.emplace_back("all");
+  return known;
+}
 
 class LearningRateSubcommand final : public Subcommand {
  public:
@@ -60,20 +81,23 @@ class LearningRateSubcommand final : public Subcommand {
         ->check(CLI::Range(std::int64_t{1}, most));
     app.add_option("--warmup-epochs", warmup_epochs_, "Epochs of the rate's warm-up (default: the scenario's)")
         ->type_name("X");
-    app.add_option("--optimizer", optimizer_, "sgd, or adaptive such as Adam (default: the scenario's)")
+    with_words(app.add_option("--optimizer", optimizer_, "sgd, or adaptive such as Adam (default: the scenario's)"),
+               optimizers)
         ->type_name("KIND");
     app.add_option(
            "--target-loss", target_loss_,
            "Loss that the training must reach (default: the lowest loss that every measured configuration reached)")
         ->type_name("LOSS");
-    app.add_option("--rule", rules_,
-                   "Show the schedules of these rules: none, linear, sqrt, lars, lamb, adascale or all")
+    with_words(app.add_option("--rule", rules_,
+                              "Show the schedules of these rules: none, linear, sqrt, lars, lamb, adascale or all"),
+               known_rules())
         ->type_name("RULE,…")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--decay", decay_,
-                   "Decay of the rate after the warm-up: constant, step, cosine or polynomial (default: the "
-                   "scenario's)")
+    with_words(app.add_option("--decay", decay_,
+                              "Decay of the rate after the warm-up: constant, step, cosine or polynomial (default: "
+                              "the scenario's)"),
+               known_decays())
         ->type_name("KIND");
     app.add_option("--decay-epochs", decay_epochs_,
                    "With --decay step: epochs at which the rate falls, ascending (default: 30,60,80)")
@@ -107,7 +131,7 @@ class LearningRateSubcommand final : public Subcommand {
         ->excludes("--target-steps")
         ->excludes("--samples-to-target");
     app.add_option("--price", price_, "Price of a GPU-hour, in any currency")->type_name("X");
-    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
   }
 
   ExitCode run(Context& context) override {
@@ -124,7 +148,7 @@ class LearningRateSubcommand final : public Subcommand {
     check_0_or_more("--price", price_, "e.g. 2.5");
     if (target_loss_ && !std::isfinite(*target_loss_))
       throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
-    if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});
+    if (!optimizer_.empty()) check_word("--optimizer", optimizer_, optimizers);
     const std::optional<stats::Interval> noise_scale = asked_noise_scale();
     // Errors of the options are reported before the file is read.
     const std::vector<learning_rate::Rule> rules = asked_rules();
@@ -249,12 +273,9 @@ class LearningRateSubcommand final : public Subcommand {
   // The rules of --rule; without it all rules.
   std::vector<learning_rate::Rule> asked_rules() const {
     using learning_rate::Rule;
-    std::vector<std::string> known;
-    for (const Rule rule : learning_rate::every_rule) known.emplace_back(word(rule));
-    known.emplace_back("all");
     bool all = rules_.empty();
     for (const std::string& asked : rules_) {
-      check_word("--rule", asked, known);
+      check_word("--rule", asked, known_rules());
       all = all || asked == "all";
     }
     std::vector<Rule> rules;
@@ -268,12 +289,9 @@ class LearningRateSubcommand final : public Subcommand {
     using learning_rate::DecayKind;
     learning_rate::Decay decay;
     if (!decay_.empty()) {
-      std::vector<std::string> known;
-      for (const DecayKind kind : {DecayKind::constant, DecayKind::step, DecayKind::cosine, DecayKind::polynomial}) {
-        known.emplace_back(learning_rate::to_string(kind));
-        if (decay_ == known.back()) decay.kind = kind;
-      }
-      check_word("--decay", decay_, known);
+      check_word("--decay", decay_, known_decays());
+      for (const DecayKind kind : decay_kinds)
+        if (decay_ == learning_rate::to_string(kind)) decay.kind = kind;
     }
     const auto belongs = [&](const char* option, bool given, DecayKind kind) {
       if (given && decay.kind != kind)

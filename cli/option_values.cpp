@@ -1,12 +1,44 @@
 #include "cli/option_values.hpp"
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <sstream>
 
 #include "runner/scenario/suggest.hpp"
 
 namespace ddpprof::cli {
+namespace {
+
+constexpr const char* words_name = "words";
+
+}  // namespace
+
+const std::vector<std::string> formats = {"table", "csv", "json", "markdown", "html"};
+const std::vector<std::string> devices = {"cpu", "cuda"};
+const std::vector<std::string> progress_forms = {"auto", "json-lines", "none"};
+
+// An inactive validator keeps the words with the option: the parser does not run it, and the help does not show it.
+CLI::Option* with_words(CLI::Option* option, const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return option->check(CLI::Validator(text).active(false), words_name);
+}
+
+std::vector<std::string> words_of(CLI::Option& option) {
+  try {
+    std::istringstream text(option.get_validator(words_name)->active(true).get_description());
+    option.get_validator(words_name)->active(false);
+    std::vector<std::string> words;
+    for (std::string word; text >> word;) words.push_back(word);
+    return words;
+  } catch (const CLI::OptionNotFound&) {
+    return {};
+  }
+}
 
 void check_word(const std::string& option, const std::string& word, const std::vector<std::string>& known) {
   std::string listed;
@@ -20,12 +52,12 @@ void check_word(const std::string& option, const std::string& word, const std::v
 }
 
 report::Format checked_format(const std::string& word) {
-  check_word("--format", word, {"table", "csv", "json", "markdown", "html"});
+  check_word("--format", word, formats);
   return *report::parse_format(word);
 }
 
 measure::ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet) {
-  check_word("--progress", word, {"auto", "json-lines", "none"});
+  check_word("--progress", word, progress_forms);
   if (quiet || word == "none") return measure::ProgressForm::none;
   if (word == "json-lines") return measure::ProgressForm::json_lines;
   return terminal ? measure::ProgressForm::terminal : measure::ProgressForm::none;

@@ -9,7 +9,16 @@
 #include "cli/subcommand.hpp"
 #include "runner/measure/progress.hpp"
 
+namespace CLI {
+class Option;
+}
+
 namespace ddpprof::cli {
+
+// Words of options that several subcommands have.
+extern const std::vector<std::string> formats;         // --format
+extern const std::vector<std::string> devices;         // --device
+extern const std::vector<std::string> progress_forms;  // --progress
 
 inline constexpr const char* format_help =
     "table, csv, json, markdown or html (docs/reference/report/formats.md describes them)";
@@ -23,6 +32,13 @@ report::Format checked_format(const std::string& word);
 
 // Throws Failure (usage) with "did you mean" unless `word` is one of `known`.
 void check_word(const std::string& option, const std::string& word, const std::vector<std::string>& known);
+
+// Stores the words that an option takes, for the completion in a shell. check_word rejects other words. Returns
+// `option`.
+CLI::Option* with_words(CLI::Option* option, const std::vector<std::string>& words);
+
+// The words of with_words; empty for another option.
+std::vector<std::string> words_of(CLI::Option& option);
 
 // The form of --progress auto, json-lines or none (docs/reference/progress.md). Throws Failure (usage) on any other
 // word.

@@ -33,6 +33,7 @@
 namespace ddpprof::cli {
 namespace {
 
+const std::vector<std::string> sharings = {"machine", "dedicated"};
 const std::vector<long long> powers_of_two = {1, 2, 4, 8, 16, 32, 64};
 
 void add_warnings(const fit::AllReduceLog& log, std::vector<fit::Note>& notes) {
@@ -86,9 +87,10 @@ class PredictSubcommand final : public Subcommand {
     app.add_option("--confidence", confidence_,
                    "Confidence of the intervals, between 0 and 1 (default: the scenario's)")
         ->type_name("P");
-    app.add_option("--sharing", sharing_,
-                   "machine: more ranks share this machine's cores, as measured\n"
-                   "dedicated: every rank has as many cores as one rank at N = 1 (default: the scenario's)")
+    with_words(app.add_option("--sharing", sharing_,
+                              "machine: more ranks share this machine's cores, as measured\n"
+                              "dedicated: every rank has as many cores as one rank at N = 1 (default: the scenario's)"),
+               sharings)
         ->type_name("WHAT");
     app.add_option("--what-if", what_if_,
                    "Predict also with a change (repeatable): bucket_cap_mb=50, compression=fp16,\n"
@@ -103,7 +105,7 @@ class PredictSubcommand final : public Subcommand {
            "links that were fitted here")
         ->type_name("LOG")
         ->allow_extra_args(false);
-    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
   }
 
   ExitCode run(Context& context) override {
@@ -116,7 +118,7 @@ class PredictSubcommand final : public Subcommand {
     if (confidence_ && !(*confidence_ > 0.0 && *confidence_ < 1.0)) {
       throw Failure(ExitCode::usage, "--confidence: the value is not between 0 and 1", "e.g. 0.9");
     }
-    if (!sharing_.empty()) check_word("--sharing", sharing_, {"machine", "dedicated"});
+    if (!sharing_.empty()) check_word("--sharing", sharing_, sharings);
     const fit::WhatIf what_if = read_what_if();
     if (fit::looks_like_csv(file_)) {
       render(from_table(read_table(), workers), format, context.out, style_of(context));

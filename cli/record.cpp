@@ -161,11 +161,16 @@ class Record : public Subcommand {
     app.add_option("command", command_,
                    "Command to run, after --: ddpprof record -- torchrun --nproc-per-node 4 train.py")
         ->required();
-    CLI::Option* out = app.add_option("--out", out_, "Database to write (default: the command's name)");
-    app.add_option("--append", append_, "Database to which the measurement is added, instead of --out")->excludes(out);
+    CLI::Option* out =
+        app.add_option("--out", out_, "Database to write (default: the command's name)")->type_name("PATH");
+    app.add_option("--append", append_, "Database to which the measurement is added, instead of --out")
+        ->type_name("PATH")
+        ->excludes(out);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
-    app.add_option("--tracer", tracer_, tracer_help)->capture_default_str();
-    app.add_option("--format", format_, format_help)->capture_default_str();
+    with_words(app.add_option("--tracer", tracer_, tracer_help), {"auto", "native", "torch", "both"})
+        ->type_name("TRACER")
+        ->capture_default_str();
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
     app.add_flag("--full", full_, full_help);
     app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")
         ->check(CLI::PositiveNumber);

@@ -4,7 +4,7 @@
 // One line per subcommand, in the order of the help. make_<name>() is in the subcommand's own file.
 #define DDPPROF_SUBCOMMANDS(one)                                                                             \
   one(run) one(record) one(worker) one(import) one(bench_comm) one(report) one(compare) one(predict) one(lr) \
-      one(export) one(validate) one(doctor) one(gui)
+      one(export) one(validate) one(doctor) one(gui) one(completion)
 
 namespace ddpprof::cli {
 

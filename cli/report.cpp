@@ -17,6 +17,18 @@
 namespace ddpprof::cli {
 namespace {
 
+std::vector<std::string> known_reports() {
+  std::vector<std::string> names;
+  for (const auto& info : report::report_names()) names.emplace_back(info.name);
+  return names;
+}
+
+std::vector<std::string> known_overlap_rules() {
+  std::vector<std::string> names;
+  for (const metrics::OverlapRule rule : metrics::all_overlap_rules()) names.emplace_back(to_string(rule));
+  return names;
+}
+
 class ReportSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "report"; }
@@ -31,34 +43,32 @@ class ReportSubcommand final : public Subcommand {
     for (const auto& info : report::report_names()) {
       names += "\n" + std::string(info.name) + ": " + std::string(info.summary);
     }
-    app.add_option("--report", report_, "Which report, one of:" + names)
+    with_words(app.add_option("--report", report_, "Which report, one of:" + names), known_reports())
         ->type_name("NAME")
         ->default_str("answer; summary for csv, json and markdown; all for html");
     app.add_flag("--full", full_, full_help);
     app.add_flag(
         "--plot{auto}", plot_,
         "Plot the step time over N in characters, on a terminal of 60 columns or more; --plot=always: anywhere");
-    app.add_option(
-           "--rule", rule_,
-           "For the report overlap, where tools differ: intersection, hta (Holistic Trace Analysis) or tensorboard")
+    with_words(app.add_option("--rule", rule_,
+                              "For the report overlap, where tools differ: intersection, hta (Holistic Trace Analysis) "
+                              "or tensorboard"),
+               known_overlap_rules())
         ->type_name("RULE")
         ->capture_default_str();
-    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
   }
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    std::vector<std::string> names;
-    for (const auto& info : report::report_names()) names.emplace_back(info.name);
     if (report_.empty())
       report_ = format == report::Format::html              ? "all"
                 : format == report::Format::table && !full_ ? std::string(report::answer_report)
                                                             : "summary";
     else if (full_)
       throw Failure(ExitCode::usage, "--full and --report " + report_ + " contradict each other", "one of them");
-    check_word("--report", report_, names);
-    std::vector<std::string> rules;
-    for (const metrics::OverlapRule rule : metrics::all_overlap_rules()) rules.emplace_back(to_string(rule));
+    check_word("--report", report_, known_reports());
+    const std::vector<std::string> rules = known_overlap_rules();
     check_word("--rule", rule_, rules);
     if (rule_ != "intersection" && report_ != "overlap")
       throw Failure(ExitCode::usage, "--rule " + rule_ + " with --report " + report_, "--report overlap",

@@ -55,6 +55,8 @@ bool was_begun(const std::filesystem::path& database) {
   return !std::filesystem::remove(database, error);
 }
 
+const std::vector<std::string> job_tracers = {"torch", "own"};
+
 class Run : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
@@ -71,16 +73,19 @@ class Run : public Subcommand {
     app.add_option("scenario", scenario_file_,
                    "Scenario file (docs/reference/scenario.md); or, after --, your own command:\n"
                    "ddpprof run --workers 1,2 -- torchrun --nproc-per-node {workers} train.py");
-    app.add_option("--out", out_, "Database to write (default: output.database, else <name>.db here)");
+    app.add_option("--out", out_, "Database to write (default: output.database, else <name>.db here)")
+        ->type_name("PATH");
     app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4; for a command: {workers}");
-    app.add_option("--device", device_, "cpu or cuda instead of the scenario's device");
+    with_words(app.add_option("--device", device_, "cpu or cuda instead of the scenario's device"), devices)
+        ->type_name("DEVICE");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
-    app.add_option("--format", format_, format_help);
+    with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT");
     app.add_flag("--full", full_, full_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--resume", resume_, "Continue the database of an earlier run that did not reach its end");
-    app.add_option("--progress", progress_,
-                   "auto: one line on a terminal; json-lines: lines of JSON on standard error; none")
+    with_words(app.add_option("--progress", progress_,
+                              "auto: one line on a terminal; json-lines: lines of JSON on standard error; none"),
+               progress_forms)
         ->type_name("FORM")
         ->capture_default_str();
     app.add_flag("--dry-run", dry_run_, "Print the plan and measure nothing");
@@ -108,7 +113,7 @@ class Run : public Subcommand {
       overrides_.push_back("workers=[" + list + "]");
     }
     if (!device_.empty()) {
-      check_word("--device", device_, {"cpu", "cuda"});
+      check_word("--device", device_, devices);
       overrides_.push_back("device=" + device_);
     }
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
@@ -170,9 +175,12 @@ class Run : public Subcommand {
     add(app.add_option("--steps", of_command_.window, "Steps to measure, e.g. 20-60 (default 10-49)"));
     add(app.add_option("--noise-scale", of_command_.noise_steps, noise_scale_help))
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-    add(app.add_option("--tracer", tracer_,
-                       "torch: torch.profiler in each Python process that trains; own: the job writes its traces to\n"
-                       "the folder DDPPROF_TRACE_DIR"))
+    with_words(
+        add(app.add_option("--tracer", tracer_,
+                           "torch: torch.profiler in each Python process that trains; own: the job writes its traces "
+                           "to\nthe folder DDPPROF_TRACE_DIR")),
+        job_tracers)
+        ->type_name("TRACER")
         ->capture_default_str();
     add(app.add_option("--job-timeout", of_command_.timeout_s, "Seconds after which a run is ended (default 1800)"))
         ->check(CLI::PositiveNumber);
@@ -190,7 +198,7 @@ class Run : public Subcommand {
     if (!overrides_.empty() || !device_.empty())
       throw Failure(ExitCode::usage, std::string(device_.empty() ? "--set" : "--device") + " is for a scenario file",
                     "", "write it into the command");
-    check_word("--tracer", tracer_, {"torch", "own"});
+    check_word("--tracer", tracer_, job_tracers);
     scenario::Scenario scenario;
     scenario.command = of_command_;
     scenario.command.words = command_;

@@ -49,6 +49,8 @@ void write_whole(const fs::path& path, const std::string& text) {
     throw Failure(ExitCode::failed, "cannot write " + path.string(), "", "check whether the disk is full");
 }
 
+const std::vector<std::string> strategies = {"ddp", "dp"};
+
 class Worker : public Subcommand {
  public:
   std::string_view name() const override { return "worker"; }
@@ -64,8 +66,11 @@ class Worker : public Subcommand {
     app.add_option("scenario", scenario_file_,
                    "Scenario file (docs/reference/scenario.md); docs/guide/starting.md shows the ways to start")
         ->required();
-    app.add_option("--out", out_, "Folder for this rank's results; ranks may share it, also between hosts")->required();
-    app.add_option("--strategy", strategy_, "ddp (default), or dp: one process with --replicas");
+    app.add_option("--out", out_, "Folder for this rank's results; ranks may share it, also between hosts")
+        ->type_name("FOLDER")
+        ->required();
+    with_words(app.add_option("--strategy", strategy_, "ddp (default), or dp: one process with --replicas"), strategies)
+        ->type_name("STRATEGY");
     app.add_option("--replicas", replicas_, "DataParallel's replicas (default: every visible GPU)")
         ->check(CLI::Range(1, 1024));
     app.add_flag("--bench-comm", bench_comm_,
@@ -86,7 +91,7 @@ class Worker : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
-    check_word("--strategy", strategy_, {"ddp", "dp"});
+    check_word("--strategy", strategy_, strategies);
     const Start start = read_environment();
     const bool dp = strategy_ == "dp";
     if (dp && start.world_size != 1)

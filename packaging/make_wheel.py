@@ -107,6 +107,9 @@ def files_of(root, build, version, description):
     for path in sorted((root / "python/injected").glob("*.py")):
         files[f"{data}/data/lib/ddpprof-python/{path.name}"] = (path.read_bytes(), False)
     files[f"{data}/data/lib/ddpprof-python/bench/comm.py"] = ((root / "python/bench/comm.py").read_bytes(), False)
+    for path in sorted((build / "share").rglob("*")):  # completions of the shells, manual pages
+        if path.is_file():
+            files[f"{data}/data/share/{path.relative_to(build / 'share').as_posix()}"] = (path.read_bytes(), False)
     files[f"{info}/METADATA"] = (metadata(root, version, description).encode(), False)
     files[f"{info}/licenses/LICENSE"] = ((root / "LICENSE").read_bytes(), False)
     files[f"{info}/licenses/THIRD-PARTY"] = (third_party().encode(), False)

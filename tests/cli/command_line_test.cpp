@@ -31,11 +31,11 @@ TEST_F(CommandLine, HelpGoesToStandardOutput) {
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.messages, IsEmpty());
   for (const char* word : {"run", "record", "worker", "import", "bench-comm", "report", "compare", "predict", "lr",
-                           "export", "validate", "doctor", "gui", "Exit codes"}) {
+                           "export", "validate", "doctor", "gui", "completion", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
   for (const char* name : {"run", "record", "worker", "import", "bench-comm", "report", "compare", "predict", "lr",
-                           "export", "validate", "doctor", "gui"}) {
+                           "export", "validate", "doctor", "gui", "completion"}) {
     const Outcome own = run_ddpprof({name, "--help"});
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));
