@@ -10,6 +10,7 @@
 #include <ostream>
 #include <vector>
 
+#include "cli/jobs/anonymous_scenarios.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
 #include "cli/subcommand.hpp"
@@ -18,13 +19,13 @@
 namespace ddpprof::cli {
 namespace {
 
-const std::vector<std::string> export_formats = {"chrome", "csv", "nsys"};
+const std::vector<std::string> export_formats = {"chrome", "csv", "nsys", "anonymous"};
 
 class ExportSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "export"; }
   std::string_view summary() const override {
-    return "Write a trace database as Chrome/Perfetto JSON, CSV, or as Nsight Systems exports";
+    return "Write a trace database as Chrome/Perfetto JSON, CSV, Nsight Systems exports, or without your names";
   }
   std::vector<std::string_view> examples() const override {
     return {"ddpprof export job.db --format chrome --out job.json", "ddpprof export job.db --format csv --out tables/"};
@@ -37,12 +38,13 @@ class ExportSubcommand final : public Subcommand {
                        "chrome: one JSON file for Perfetto and chrome://tracing\n"
                        "csv: a folder with one file per table\n"
                        "nsys: an SQLite file in Nsight Systems' format; for several measurements a folder with "
-                       "one file each"),
+                       "one file each\n"
+                       "anonymous: a database with other names of hosts, paths, models and parameters, to share"),
         export_formats)
         ->type_name("FORMAT")
         ->required();
     app.add_option("--out", out_,
-                   "What to write: a file for chrome, a folder for csv, a file for nsys, or a folder if "
+                   "What to write: a file for chrome and anonymous, a folder for csv, a file for nsys, or a folder if "
                    "FILE.db has several measurements")
         ->type_name("PATH")
         ->required();
@@ -53,6 +55,13 @@ class ExportSubcommand final : public Subcommand {
     if (format_ == "nsys") return run_nsys(context);
     check_output_path("--out", out_, format_ == "csv" ? OutputKind::folder : OutputKind::file, file_);
     store::Database database = store::Database::open_read(file_);
+    if (format_ == "anonymous") {
+      const std::int64_t rows = export_::export_anonymous(database, anonymous_scenarios(database), out_);
+      if (!context.quiet)
+        context.messages << "ddpprof export: " << rows << " rows in " << out_
+                         << "; names are replaced, numbers and versions are not: read it before you share it\n";
+      return ExitCode::done;
+    }
     if (format_ == "csv") {
       const std::int64_t rows = export_::export_csv(database, out_);
       if (!context.quiet) context.messages << "ddpprof export: " << rows << " rows in " << out_ << '\n';

@@ -1,11 +1,12 @@
 // Exports a trace database for other tools: as Chrome/Perfetto JSON, as one CSV file per table, or as SQLite files in
-// the format of Nsight Systems.
+// the format of Nsight Systems; or as a database without the user's names.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ddpprof::store {
@@ -46,6 +47,21 @@ std::vector<NsysPart> nsys_parts(store::Database&);  // in the order of the meas
 struct NsysSummary {
   std::int64_t files = 0, events = 0, kernels = 0;
 };
+
+// A stored scenario without names of the user, as an anonymous database has it.
+struct AnonymousScenario {
+  std::int64_t id = 0;  // of the row
+  std::string name;
+  std::string yaml;
+  std::vector<std::pair<std::string, std::string>> replaced;  // original, replacement
+};
+
+// Copies the database to a new file in which names are replaced, each by one other name: of hosts, processes, threads,
+// models, parameters, modules, groups, ranges and kernels. Names that each job has (of PyTorch, NCCL, CUDA and ddpprof)
+// stay; so do numbers, times and versions. In texts for people also paths, files, addresses and quoted words are
+// replaced. `scenarios`: one for each row of the table scenario. Returns the number of rows. Throws as above.
+std::int64_t export_anonymous(store::Database&, const std::vector<AnonymousScenario>& scenarios,
+                              const std::filesystem::path& file);
 
 // Exports in the format of Nsight Systems' SQLite exports, one file per measurement: `out` itself if the database has one
 // measurement, otherwise files in the folder `out`, named as by nsys_parts(). Times are ns on rank 0's clock, relative to
