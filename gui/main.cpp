@@ -5,6 +5,7 @@
 
 #include "gui/window/appearance.hpp"
 #include "gui/window/main_window.hpp"
+#include "gui/window/packed_qt.hpp"
 #include "gui/window/picture.hpp"
 #include "gui/window/style.hpp"
 
@@ -22,6 +23,7 @@ int complain(const QString& wrong, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  use_packed_qt(program_folder() / "../lib/ddpprof-gui");
   QApplication::setOrganizationName("ddpprof");
   QApplication::setApplicationName("ddpprof-gui");
   QApplication::setApplicationVersion(DDPPROF_VERSION);

@@ -8,6 +8,7 @@
 #   engines   Slurm, for tests/engines
 #   clients   other people's training programs (Lightning, DeepSpeed, Ray, …), for tests/clients; sets DDPPROF_CLIENTS_PYTHON
 #   notebook  nbclient and a kernel, for docs/guide/notebook.ipynb; sets DDPPROF_NOTEBOOK_PYTHON
+#   bare      debootstrap and an X server without a screen, for scripts/bare-machine and the window's wheel
 # Debian packages come from apt. Python packages go into a cache folder outside the clone
 # (DDPPROF_CACHE_DIR, default ~/.cache/ddpprof), one environment for each version of requirements.txt.
 # If everything is installed, nothing is done: a second run takes a second.
@@ -34,6 +35,7 @@ if in_setup tests; then
   debian_packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev iproute2 hostname openmpi-bin
                     libopenmpi-dev zsh fish man-db groff-base)
 fi
+if in_setup bare; then debian_packages+=(debootstrap xvfb); fi
 if in_setup engines; then debian_packages+=(munge slurm-client slurmctld slurmd); fi
 # Packages with a service that apt would start, now and at every boot. The tests start their own.
 services=(munge slurmctld slurmd)

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::string remedy([[maybe_unused]] const std::string& name, [[maybe_unused]] const std::string& option,
                    const std::string& variable) {
 #ifdef DDPPROF_WHEEL
-  if (name == "ddpprof-gui") return "the wheel has no window: build ddpprof from its sources, or use ddpprof report";
+  if (name == "ddpprof-gui") return "install the window (pip install ddpprof-gui), or use ddpprof report";
   return "install the wheel again, or name it in " + variable;
 #else
   return "build it (cmake option " + option + "=ON) or name it in " + variable;

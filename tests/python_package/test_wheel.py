@@ -3,44 +3,26 @@ import importlib.util
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import time
 import unittest
 import zipfile
 
-from package import FOLDER, PROGRAM, environment, synthetic_database, temporary_folder
+from package import PROGRAM, synthetic_database, temporary_folder
+from wheels import ROOT, build_wheels, clean_variables, make_environment, run
 
-ROOT = FOLDER.parent.parent
 TRAIN = ROOT / "tests/python_tracer/train.py"
 LARGEST_BYTES = 60 << 20
-
-
-def run(*words, timeout=300, check=True, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=timeout, **options)
-    if check and done.returncode != 0:
-        raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
-    return done
 
 
 class Wheel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        variables = environment(DDPPROF_TORCH_PYTHON=sys.executable)
-        del variables["PYTHONPATH"]
-        cls.clean = {name: value for name, value in variables.items() if not name.startswith("DDPPROF_")}
+        cls.clean = clean_variables()
         cls.folder = temporary_folder(cls)
-        started_s = time.monotonic()
-        made = run(ROOT / "scripts/wheel", "--out", cls.folder, timeout=1500, env={**variables, "DDPPROF_SETUP": ""}, check=False)
-        if made.returncode == 69:
-            raise unittest.SkipTest("this machine cannot fetch Debian's sources: " + made.stderr[-1000:])
-        if made.returncode != 0:
-            raise AssertionError(f"scripts/wheel ended with {made.returncode}:\n{made.stdout}\n{made.stderr}")
-        print(f"scripts/wheel: {time.monotonic() - started_s:.0f} s", file=sys.stderr)
+        build_wheels(cls.folder)
         (cls.wheel,) = cls.folder.glob("*.whl")
-        cls.venv = cls.folder / "venv"
-        run(sys.executable, "-m", "venv", cls.venv)
-        run(cls.venv / "bin/pip", "install", "--no-index", cls.wheel, env=cls.clean)
+        cls.venv = make_environment(cls.folder / "venv", cls.wheel)
         cls.program = cls.venv / "bin/ddpprof"
 
     @classmethod
@@ -63,6 +45,7 @@ class Wheel(unittest.TestCase):
         with zipfile.ZipFile(self.wheel) as archive:
             (name,) = [name for name in archive.namelist() if name.endswith("licenses/THIRD-PARTY")]
             text = archive.read(name).decode()
+            self.assertIn(name.replace("THIRD-PARTY", "common-licenses/LGPL-2.1"), archive.namelist())  # of libcsv
         for library in ("Ceres", "Eigen", "libcsv", "yaml-cpp", "OpenSSL", "SQLite", "simdjson", "zlib", "Zstandard|zstd"):
             self.assertRegex(text, f"(?i){library}")
         self.assertNotIn("SuiteSparse\n", text)
@@ -107,6 +90,17 @@ class Wheel(unittest.TestCase):
         tracer = run(self.program, "doctor", "--format", "csv", check=False, env=self.clean).stdout
         self.assertIn(str(self.venv.resolve() / "lib/libddpprof-tracer.so"), tracer)
 
+    def test_it_has_completions_and_manual_pages(self):
+        bash = self.venv / "share/bash-completion/completions/ddpprof"
+        self.assertEqual(bash.read_text(), run(self.program, "completion", "bash").stdout)
+        page = (self.venv / "share/man/man1/ddpprof-record.1").read_text()
+        self.assertTrue(page.startswith('.TH "DDPPROF\\-RECORD"'), page[:100])
+
+    def test_without_the_window_the_message_names_its_package(self):
+        done = run(self.program, "gui", check=False, env={**self.clean, "DISPLAY": ":0"})
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("install the window (pip install ddpprof-gui)", done.stderr)
+
     def test_an_installation_with_a_prefix_as_for_a_user(self):
         prefix = temporary_folder(self)
         run(self.venv / "bin/pip", "install", "--no-index", "--prefix", prefix, "--ignore-installed", self.wheel, env=self.clean)
@@ -139,8 +133,7 @@ class Wheel(unittest.TestCase):
             torch.unlink()
 
     def test_nothing_is_left_after_it_is_removed(self):
-        venv = temporary_folder(self) / "venv"
-        run(sys.executable, "-m", "venv", venv)
+        venv = make_environment(temporary_folder(self) / "venv")
         before = {path for path in venv.rglob("*") if "__pycache__" not in path.parts}
         run(venv / "bin/pip", "install", "--no-index", self.wheel, env=self.clean)
         run(venv / "bin/pip", "uninstall", "-y", "ddpprof", env=self.clean)
