@@ -33,7 +33,7 @@ debian_packages=(
 if in_setup window; then debian_packages+=(qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core); fi
 if in_setup tests; then
   debian_packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev iproute2 hostname openmpi-bin
-                    libopenmpi-dev zsh fish man-db groff-base)
+                    libopenmpi-dev zsh fish man-db groff-base dpkg-dev)
 fi
 if in_setup bare; then debian_packages+=(debootstrap xvfb); fi
 if in_setup engines; then debian_packages+=(munge slurm-client slurmctld slurmd); fi
