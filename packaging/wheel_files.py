@@ -1,4 +1,4 @@
-"""What both wheels share: checked files, licences, the archive, and auditwheel's answer."""
+"""Functions of both wheels: checked files, licences, the archive, and auditwheel's answer."""
 import base64
 import hashlib
 import os
@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 LARGEST_BYTES = 60 << 20
-# What each file may link dynamically: glibc and the unwinder, which every system with glibc has.
+# Libraries that each file may link dynamically: glibc and the unwinder, which every system with glibc has.
 SHARED = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
 # The newest versions of symbols that a target allows.
 NEWEST = {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/command_tree.hpp"
 #include "cli/option_values.hpp"
+#include "cli/parser/command_tree.hpp"
 
 namespace ddpprof::cli {
 namespace {

@@ -21,7 +21,7 @@ namespace {
 
 using Document = nlohmann::json;
 
-// What happens to the texts of a column.
+// How the texts of a column are treated.
 enum class Rule {
   keep,      // words that ddpprof writes, numbers in JSON
   name,      // a name of the class `name_class`

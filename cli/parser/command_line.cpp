@@ -8,9 +8,9 @@
 #include <ostream>
 #include <string>
 
-#include "cli/command_tree.hpp"
 #include "cli/failure.hpp"
 #include "cli/option_values.hpp"
+#include "cli/parser/command_tree.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
 #include "tracer/store/schema/migrations.hpp"

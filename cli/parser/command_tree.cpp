@@ -1,4 +1,4 @@
-#include "cli/command_tree.hpp"
+#include "cli/parser/command_tree.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
