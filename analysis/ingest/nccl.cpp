@@ -52,6 +52,9 @@ bool does(const NcclOperationFact& operation, std::int32_t op) {
       return operation.function == "AllGather";
     case CollectiveOp::reduce_scatter:
       return operation.function == "ReduceScatter";
+    case CollectiveOp::send:
+    case CollectiveOp::receive:
+    case CollectiveOp::all_to_all:
     case CollectiveOp::other:
       return true;
   }
@@ -61,7 +64,9 @@ bool does(const NcclOperationFact& operation, std::int32_t op) {
 // For all-gathers and reduce-scatters NCCL reports the size of one rank's share, the worker the size of the tensor.
 bool as_large(const NcclOperationFact& operation, const CollectiveFact& collective) {
   const auto op = static_cast<CollectiveOp>(collective.op);
-  if (operation.bytes == 0 || op == CollectiveOp::barrier || op == CollectiveOp::other) return true;
+  const bool sized = op == CollectiveOp::all_reduce || op == CollectiveOp::broadcast ||
+                     op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
+  if (operation.bytes == 0 || !sized) return true;
   const bool share = op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
   return operation.bytes == collective.bytes ||
          (share && operation.ranks > 0 && collective.bytes % operation.ranks == 0 &&

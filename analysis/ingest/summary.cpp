@@ -149,6 +149,12 @@ std::string_view collective_op_text(std::int32_t op) {
       return "reduce_scatter";
     case barrier:
       return "barrier";
+    case send:
+      return "send";
+    case receive:
+      return "receive";
+    case all_to_all:
+      return "all_to_all";
     case other:
       break;
   }

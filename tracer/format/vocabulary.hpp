@@ -62,7 +62,10 @@ enum class CollectiveOp : std::int32_t {
   all_gather = 2,
   reduce_scatter = 3,
   barrier = 4,
-  other = 5
+  other = 5,
+  send = 6,
+  receive = 7,
+  all_to_all = 8
 };
 
 struct StepInfo {

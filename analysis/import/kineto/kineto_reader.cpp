@@ -10,24 +10,14 @@
 #include "analysis/import/trace/checked.hpp"
 #include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/import/trace/sharding/annotations.hpp"
+#include "analysis/ingest/host_operations.hpp"
 
 namespace ddpprof::import {
 namespace {
 
-bool ends_in_backward(std::string_view name) {
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  return name.ends_with("Backward") && name.find(':') == std::string_view::npos;
-}
-
-// Returns true for operations that compute. Operations around others do not count: hooks that wait for a collective run
-// inside of AccumulateGrad and of evaluate_function. Kernels of a compiled graph are not recorded: its function counts.
-bool computes(std::string_view name) {
-  if (ends_in_backward(name) || name == "CompiledFunction") return true;
-  if (name.find("::") == std::string_view::npos) return false;
-  for (const std::string_view other : {"autograd::engine::", "torch::autograd::AccumulateGrad", "c10d::", "_c10d_",
-                                       "c10d_functional::", "torch::jit::"})
-    if (name.starts_with(other)) return false;
-  return true;
+// The operation around a launch or a kernel. Older versions of Kineto wrote the correlation in its place.
+std::optional<std::int64_t> operation_id(const Event::Arguments& arguments) {
+  return arguments.external_id == arguments.correlation ? std::nullopt : arguments.external_id;
 }
 
 // record_param_comms also records calls that exchange nothing.
@@ -178,7 +168,7 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   run.integral = is_integral(arguments.dtype);
   run.element_bytes = element_bytes(arguments.dtype);
   run.correlation = arguments.correlation;
-  run.external_id = arguments.external_id;
+  run.external_id = operation_id(arguments);
   run.sequence = arguments.collective_sequence;
   run.group = group_of(event);
   run.group_size = group_size(arguments);
@@ -197,7 +187,7 @@ void KinetoReader::call_event(const Event& event, Kind kind, Span time) {
   raw.name = rank_.names.intern(event.name);
   raw.driver = kind == Kind::driver;
   if (raw.correlation >= 0)
-    rank_.slices.add_call(raw.correlation, {time.start_ns, event.arguments.external_id.value_or(-1), raw.tid});
+    rank_.slices.add_call(raw.correlation, {time.start_ns, operation_id(event.arguments).value_or(-1), raw.tid});
   if (device_launch_.of(raw.name, event.name)) count_launch(event.name);
   rank_.saw_host(time.start_ns, time.end_ns);
   raw_.call(raw);
@@ -224,11 +214,11 @@ void KinetoReader::host_event(const Event& event, Kind kind, Span time) {
   mark(event, time);
   // Operations inside of the last one do not change when the host computes.
   const HostOperation& last = last_host_work_;
-  if (kind == Kind::operation && rank_.device_launches == 0 && computes(event.name) &&
+  if (kind == Kind::operation && rank_.device_launches == 0 && ingest::computes(event.name) &&
       !(raw.tid == last.tid && time.start_ns >= last.time.start_ns && time.end_ns <= last.time.end_ns)) {
     rank_.host_work.push({time, raw.tid});
     // A function written in Python may wait for a collective. Then only the operations inside of it compute.
-    if (!ends_in_backward(event.name)) last_host_work_ = {time, raw.tid};
+    if (!ingest::is_backward_function(event.name)) last_host_work_ = {time, raw.tid};
   }
 }
 
@@ -301,7 +291,7 @@ void KinetoReader::mark(const Event& event, Span time) {
   const BackendKind backend = annotated_backend(name);
   if (backend == BackendKind::host) return host_run(event, time);
   if (backend == BackendKind::device) return host_call(event, time, CollectiveMark::annotation);
-  if (name.starts_with("autograd::engine::evaluate_function") || ends_in_backward(name))
+  if (name.starts_with("autograd::engine::evaluate_function") || ingest::is_backward_function(name))
     rank_.backward_ops.push({time.start_ns, time.end_ns});
   if (is_forward_operation(name)) rank_.forward_ops.push({time.start_ns, time.end_ns});
   if (name.starts_with("aten::") && !arguments.input_shapes.empty())

@@ -352,8 +352,11 @@ class Model {
       case CollectiveOp::barrier:
         return vocabulary::CollectiveOp::barrier;
       case CollectiveOp::send:
+        return vocabulary::CollectiveOp::send;
       case CollectiveOp::receive:
+        return vocabulary::CollectiveOp::receive;
       case CollectiveOp::all_to_all:
+        return vocabulary::CollectiveOp::all_to_all;
       case CollectiveOp::other:
         break;
     }

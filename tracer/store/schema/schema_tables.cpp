@@ -195,7 +195,8 @@ constexpr std::array collective_columns = {
            "0-based per communicator, equal on every rank; numbers from NCCL count each function separately, and bits "
            "from "
            "48 on have the function (0: all-reduce)"},
-    Column{"op", "TEXT NOT NULL", "", "all_reduce, broadcast, all_gather, reduce_scatter, barrier, other"},
+    Column{"op", "TEXT NOT NULL", "",
+           "all_reduce, broadcast, all_gather, reduce_scatter, barrier, send, receive, all_to_all, other"},
     Column{"bucket", "INTEGER NOT NULL", "", "DDP's bucket; -1: not a bucket"},
     Column{"bytes", "INTEGER NOT NULL", "bytes", ""},
     Column{"ready_ns", "INTEGER", "ns", "the bucket's last gradient, this shard's clock; NULL without one"},

@@ -24,6 +24,8 @@ constexpr std::array kernel_families{
     KernelFamily{"hccl", CollectiveOp::other},                     //
     KernelFamily{"Hccl", CollectiveOp::other},                     //
     KernelFamily{"deep_ep::", CollectiveOp::all_to_all},           // DeepEP: dispatch and combine of experts
+    KernelFamily{"::ep::internode", CollectiveOp::all_to_all},     // the same in another namespace: dpsk::ep::internode
+    KernelFamily{"::ep::intranode", CollectiveOp::all_to_all},     //
     KernelFamily{"nvshmem", CollectiveOp::other},                  // NVSHMEM
     KernelFamily{"symmetric_memory", CollectiveOp::other},         // torch's symmetric memory
     KernelFamily{"multimem_all_", CollectiveOp::other},            // multimem_all_reduce_kernel

@@ -72,7 +72,8 @@ TEST(cases_of_kernel_names, FamiliesWithoutCalls) {
   for (const char* name :
        {"hcom_allReduce__123_1_1", "c10d::symmetric_memory::two_shot_all_reduce_kernel<float>",
         "multimem_all_reduce_kernel<c10::BFloat16>", "mscclpp::allreduce<float>", "oneccl_allreduce_small<tree>",
-        "void deep_ep::intranode::combine<__nv_bfloat16>", "nvshmemi_alltoall_on_stream_kernel"}) {
+        "void deep_ep::intranode::combine<__nv_bfloat16>",
+        "void dpsk::ep::internode::combine<false, 8, __nv_bfloat16, 8, 2>", "nvshmemi_alltoall_on_stream_kernel"}) {
     SCOPED_TRACE(name);
     MadeTrace made;
     made.kernel = name;
@@ -88,6 +89,17 @@ TEST(cases_of_kernel_names, ExpertsOfDeepEpInOneHost) {
   const Case found = import_text(made.text());
   EXPECT_EQ(found.strategy, "other");
   EXPECT_THAT(found.message("not_data_parallel"), HasSubstr("3 all-to-alls"));
+}
+
+// Kernels of all collectives may have the name of sends. Only the call around the launch has the operation and size.
+TEST(cases_of_kernel_names, ExternalIdsThatRepeatTheCorrelation) {
+  MadeTrace made;
+  made.kernel = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t";
+  made.ids_are_correlations = true;
+  const Case found = import_text(made.text());
+  expect_parts(found);
+  EXPECT_EQ(found.strategy, "ddp");
+  EXPECT_EQ(found.parameter_bytes, 256 * 256 * 4);
 }
 
 TEST(cases_of_kernel_names, TheLayoutOfDeepEpOnlyComputes) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 
 #include "tests/analysis/import/kineto/trace_text.hpp"
 
@@ -13,9 +14,10 @@ namespace ddpprof::import {
 struct MadeTrace {
   int pid = 100, device = 0, steps = 3, first_step = 0;
   std::int64_t at_us = 1'000'000'000;
-  bool calls = true;       // c10d::allreduce_ and record_param_comms
-  bool launches = true;    // the host's launches
-  bool launch_ids = true;  // External id of launches
+  bool calls = true;                  // c10d::allreduce_ and record_param_comms
+  bool launches = true;               // the host's launches
+  bool launch_ids = true;             // External id of launches
+  bool ids_are_correlations = false;  // External id of launches and kernels, as older versions of Kineto write it
   bool kernels = true, compute_kernels = true;
   std::string kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL", kernel_arguments;
   std::string runtime = "cuda_runtime", launch = "cudaLaunchKernel";
@@ -35,6 +37,9 @@ struct MadeTrace {
       const auto id = [&](int which) { return "\"External id\": " + std::to_string(10 * step + which); };
       const auto correlation = [&](int which) {
         return "\"correlation\": " + std::to_string(1000 + 10 * step + which);
+      };
+      const auto external = [&](int which) {
+        return "\"External id\": " + std::to_string(1000 + 10 * step + which) + ", ";
       };
       const auto host = [&](const char* category, const std::string& name, std::int64_t us, const char* lasts,
                             const std::string& arguments) {
@@ -57,8 +62,12 @@ struct MadeTrace {
       }
       host("user_annotation", "Optimizer.step#SGD.step", 600, "100", id(6));
       if (launches) {
-        host(runtime.c_str(), launch, 20, "5", (launch_ids ? id(1) + ", " : "") + correlation(1));
-        host(runtime.c_str(), launch, 380, "5", (launch_ids ? id(5) + ", " : "") + correlation(2));
+        for (const auto& [which, operation, us] : {std::tuple{1, 1, 20}, {2, 5, 380}})
+          host(runtime.c_str(), launch, us, "5",
+               (ids_are_correlations ? external(which)
+                : launch_ids         ? id(operation) + ", "
+                                     : "") +
+                   correlation(which));
       }
       const std::string on = "\"device\": " + std::to_string(device) + ", \"stream\": ";
       const auto kernel_event = [&](const std::string& name, std::int64_t us, const char* lasts, const char* stream,
@@ -66,10 +75,10 @@ struct MadeTrace {
         trace.events.push_back(complete_event("kernel", name, at(us), lasts, std::to_string(device), stream,
                                               on + stream + ", " + arguments));
       };
-      if (kernels && compute_kernels) kernel_event("sgemm", 100, "1000", "7", correlation(1));
+      const auto ids = [&](int which) { return (ids_are_correlations ? external(which) : "") + correlation(which); };
+      if (kernels && compute_kernels) kernel_event("sgemm", 100, "1000", "7", ids(1));
       if (kernels)
-        kernel_event(kernel, 900, "1000", "20",
-                     correlation(2) + (kernel_arguments.empty() ? "" : ", " + kernel_arguments));
+        kernel_event(kernel, 900, "1000", "20", ids(2) + (kernel_arguments.empty() ? "" : ", " + kernel_arguments));
     }
     return trace;
   }
