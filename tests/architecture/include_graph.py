@@ -30,7 +30,7 @@ ALLOWED = {
     "analysis/fit": ["tracer/store", "tracer/format", "simulator"],
     "analysis/predict/step_model": ["analysis/fit", "simulator"],
     "analysis/predict": ["analysis/predict/step_model", "analysis/fit", "tracer/store", "tracer/format", "simulator"],
-    "analysis/metrics": ["analysis/fit", "tracer/store", "tracer/format", "simulator"],
+    "analysis/metrics": ["analysis/fit", "analysis/ingest", "tracer/store", "tracer/format", "simulator"],
     "analysis/report/core": ["simulator"],
     "analysis/report/html": ["analysis/report/core", "simulator"],
     "analysis/report/render": ["analysis/report/core", "analysis/report/html", "simulator"],
