@@ -8,11 +8,13 @@
 #include <cmath>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/fit/nccl_tests/stored_collectives.hpp"
+#include "analysis/fit/sharded/sharded_job.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/tables/collective_prediction.hpp"
@@ -43,6 +45,7 @@ void add_warnings(const fit::AllReduceLog& log, std::vector<fit::Note>& notes) {
   };
   add(log.warnings);
   for (const fit::AllReduceRun& one : log.runs) add(one.run.warnings);
+  for (const fit::OtherRun& one : log.others) add(one.run.warnings);
 }
 
 class PredictSubcommand final : public Subcommand {
@@ -105,6 +108,14 @@ class PredictSubcommand final : public Subcommand {
            "links that were fitted here")
         ->type_name("LOG")
         ->allow_extra_args(false);
+    for (auto& [option, op, logs] : {std::tuple{"--all-gather", "all_gather", &gather_logs_},
+                                     {"--reduce-scatter", "reduce_scatter", &scatter_logs_}})
+      app.add_option(option, *logs,
+                     std::string("Output of nccl-tests' ") + op +
+                         "_perf on the predicted machines (repeatable), for sharded\n"
+                         "trainings (FSDP): its times replace the links that were fitted here")
+          ->type_name("LOG")
+          ->allow_extra_args(false);
     with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -160,8 +171,17 @@ class PredictSubcommand final : public Subcommand {
       const std::vector<fit::AllReduceLog> logs = read_logs();
       for (const fit::AllReduceLog& log : logs)
         for (const fit::AllReduceRun& run : log.runs) options.all_reduce.push_back(fit::curve_of(run));
+      std::vector<fit::Note> notes;
+      for (const fit::AllReduceLog& log : logs) add_warnings(log, notes);
+      add_sharded_logs(gather_logs_, "all_gather", options, notes);
+      add_sharded_logs(scatter_logs_, "reduce_scatter", options, notes);
+      if (!options.shard_collectives.empty() && fit::sharded_job(database.sql()).measured.empty())
+        throw Failure(ExitCode::usage,
+                      "--all-gather and --reduce-scatter are for sharded trainings (FSDP), and the database has none "
+                      "that can be predicted",
+                      "for other trainings --all-reduce; ddpprof report FILE.db --report sharding lists the units");
       fit::PredictResult result = fit::predict_all(database, options);
-      for (const fit::AllReduceLog& log : logs) add_warnings(log, result.notes);
+      result.notes.insert(result.notes.end(), notes.begin(), notes.end());
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
@@ -202,6 +222,20 @@ class PredictSubcommand final : public Subcommand {
     return logs;
   }
 
+  // Adds the runs of `op` in the logs to the options.
+  static void add_sharded_logs(const std::vector<std::string>& paths, const std::string& op,
+                               fit::PredictOptions& options, std::vector<fit::Note>& notes) {
+    for (const std::string& path : paths) {
+      try {
+        const fit::AllReduceLog log = fit::read_others(path, op);
+        add_warnings(log, notes);
+        for (const fit::OtherRun& one : log.others) options.shard_collectives.push_back(fit::collective_run(one));
+      } catch (const fit::NcclTestsError& error) {
+        throw Failure(ExitCode::data, error.what());
+      }
+    }
+  }
+
   fit::WhatIf read_what_if() const {
     try {
       return fit::parse_what_if(what_if_);
@@ -220,8 +254,8 @@ class PredictSubcommand final : public Subcommand {
 
   report::Report from_sweeps(const std::vector<fit::CollectiveRun>& sweeps,
                              const std::vector<long long>& workers) const {
-    if (batch_ || accumulation_ || !what_if_.empty() || !logs_.empty() || !sharing_.empty() || global_batch_ ||
-        !inter_node_.empty())
+    if (batch_ || accumulation_ || !what_if_.empty() || !logs_.empty() || !gather_logs_.empty() ||
+        !scatter_logs_.empty() || !sharing_.empty() || global_batch_ || !inter_node_.empty())
       throw Failure(ExitCode::usage,
                     "this database has collectives of nccl-tests only, so no step: of the options, --workers, "
                     "--gpus-per-node, --confidence and --format apply",
@@ -241,6 +275,8 @@ class PredictSubcommand final : public Subcommand {
       while (workers.back() < 4 * fit::largest_workers(rows)) workers.push_back(2 * workers.back());
     if (!what_if_.empty())
       throw Failure(ExitCode::usage, "--what-if is for traces; a table of step times has no parts of a step");
+    if (!gather_logs_.empty() || !scatter_logs_.empty())
+      throw Failure(ExitCode::usage, "--all-gather and --reduce-scatter are for traces of sharded trainings");
     if (!logs_.empty())
       throw Failure(ExitCode::usage, "--all-reduce is for traces; a table of step times has no message sizes");
     if (global_batch_)
@@ -269,7 +305,7 @@ class PredictSubcommand final : public Subcommand {
   }
 
   std::string file_, workers_, inter_node_, sharing_, format_ = "table";
-  std::vector<std::string> what_if_, logs_;
+  std::vector<std::string> what_if_, logs_, gather_logs_, scatter_logs_;
   std::optional<std::int64_t> gpus_per_node_, batch_, global_batch_, accumulation_;
   std::optional<double> confidence_;
 };

@@ -189,6 +189,52 @@ TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
               HasSubstr("--all-reduce is for traces"));
 }
 
+// A recorded job of FSDP2 on two ranks of one host; the logs are of eight ranks on four hosts.
+TEST_F(CommandLine, PredictTakesTheCollectivesOfShardedTrainings) {
+  const std::filesystem::path traces = std::filesystem::path(SHARDED_TRACES) / "mlp";
+  const std::string fsdp = (folder_ / "fsdp.db").string();
+  ASSERT_EQ(run_ddpprof({"import", (traces / "rank0.json.gz").string(), (traces / "rank1.json.gz").string(), "--out",
+                         fsdp, "--overwrite"})
+                .code,
+            0);
+  std::string heading;
+  for (int rank = 0; rank < 8; ++rank)
+    heading += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on  node-" + std::to_string(rank / 2) +
+               " device  " + std::to_string(rank % 2) + " [0x10] NVIDIA A100\n";
+  const auto log = [&](const char* name, const char* operation) {
+    return file(name, heading + "        8192           256     float     " + operation +
+                          "      -1    20.00    0.41    0.36      0\n"
+                          "     1048576         32768     float     " +
+                          operation +
+                          "      -1   120.00    8.74    7.65      0\n"
+                          "    16777216        524288     float     " +
+                          operation + "      -1  1600.00   10.49    9.18      0\n");
+  };
+  const std::string gathers = log("gather.log", "none"), scatters = log("scatter.log", "sum");
+  const auto ask = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"predict", fsdp, "--workers", "8", "--sharing", "dedicated", "--gpus-per-node", "2"});
+    return run_ddpprof(more);
+  };
+  EXPECT_THAT(ask({}).messages, HasSubstr("--all-gather and --reduce-scatter"));
+  const Outcome predicted = ask({"--all-gather", gathers, "--reduce-scatter", scatters, "--format", "json"});
+  ASSERT_EQ(predicted.code, 0) << predicted.messages;
+  const auto document = nlohmann::json::parse(predicted.out);
+  const auto& rows = document["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["workers"], 8);
+  // 8 all-gathers and 4 reduce-scatters of 5 to 264 kB, which take 20 to 120 µs in the logs.
+  EXPECT_GT(rows[0]["communication_s"], 12 * 15e-6);
+  EXPECT_LT(rows[0]["communication_s"], 12 * 120e-6);
+  const Outcome exchanged = ask({"--all-gather", scatters, "--reduce-scatter", scatters});
+  EXPECT_EQ(exchanged.code, 5);
+  EXPECT_THAT(exchanged.messages, HasSubstr("it is not all_gather_perf"));
+  EXPECT_THAT(run_ddpprof({"predict", database_, "--all-gather", gathers}).messages,
+              HasSubstr("are for sharded trainings (FSDP)"));
+  const std::string table = file("of.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
+  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--all-gather", gathers}).messages,
+              HasSubstr("--all-gather and --reduce-scatter are for traces"));
+}
+
 TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   const std::string table = file("steps.csv",
                                  "workers,nodes,batch_per_worker,step_time_s\n"

@@ -7,8 +7,9 @@
 The hosts are network namespaces (tests/cluster/hosts.py): one rank each, links of a given rate in Mbit/s, a fixed share of
 a core at every N. The training is tests/analysis/import/sharded/record_sharded.py with torch.profiler, whose traces are
 imported at every N: all step times are those under the profiler. Fitted: N = 1 and 2. Predicted: N = 4 and 8. A case is
-MODEL-RATE-SETTING. The setting is `reshard` or `keep` (reshard_after_forward) or `hsdp` (two replicas). The second
-table compares each setting with what `--what-if` predicts from the measurements of `reshard`. DDPPROF_PROGRAM names the program,
+MODEL-RATE-SETTING. The setting is `reshard` or `keep` (reshard_after_forward), `hsdp` (two replicas) or `shards2` (HSDP with
+shard groups of two ranks; N = 8 is predicted from N = 1, 2 and 4). The second table compares settings with what `--what-if`
+predicts from the measurements of `reshard`. DDPPROF_PROGRAM names the program,
 DDPPROF_TORCH_PYTHON the Python with torch. Exits with 77 and the reason if such hosts cannot be made here.
 """
 
@@ -37,7 +38,7 @@ MODELS = {"mlp": {"model": "mlp", "sizes": [784, 1024, 1024, 1024, 10], "batch":
 RATES = (100, 400)  # Mbit/s
 FITTED, HELD_OUT = (1, 2), (4, 8)
 TIMEOUT_S = 400
-SETTINGS = {"reshard": {}, "keep": {"reshard_after_forward": False}, "hsdp": {"replicas": 2}}
+SETTINGS = {"reshard": {}, "keep": {"reshard_after_forward": False}, "hsdp": {"replicas": 2}, "shards2": {}}
 CHANGES = {"keep": "reshard_after_forward=off", "hsdp": "replicate=2"}
 
 
@@ -48,6 +49,7 @@ class Case:
         self.job = {"wrapper": "fsdp2", "precision": "fp32", "accumulation": 1, "warmup": 3, "steps": 12,
                     "reshard_after_forward": True, **MODELS[self.model], **SETTINGS[self.setting]}
         self.counts = HELD_OUT if self.setting == "hsdp" else (*FITTED, *HELD_OUT)
+        self.fitted = (*FITTED, 4) if self.setting == "shards2" else FITTED
 
     def folder(self, workers):
         return self.data / f"n{workers}"
@@ -55,7 +57,8 @@ class Case:
     def measure(self, workers):
         folder = self.folder(workers)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "case.json").write_text(json.dumps({**self.job, "folder": str(folder)}))
+        replicas = {"replicas": workers // 2} if self.setting == "shards2" and workers > 2 else {}
+        (folder / "case.json").write_text(json.dumps({**self.job, **replicas, "folder": str(folder)}))
         with hosts.Hosts(workers, self.mbit, SHARE) as made:
             run_ranks(made, workers, folder)
         # The load of other programs: the number of runnable processes when the ranks ended.
@@ -74,7 +77,7 @@ class Case:
         """Predictions of this setting from its own measurements."""
         if self.counts == HELD_OUT:
             return []
-        fitted = self.imported(FITTED, "fitted.db")
+        fitted = self.imported(self.fitted, "fitted.db")
         return self.rows(fitted, predicted(fitted, "predictions"), "step_s", "step_low_s", "step_high_s")
 
     def evaluate_change(self):
@@ -87,10 +90,10 @@ class Case:
                          "changed_step_low_s", "changed_step_high_s")
 
     def rows(self, fitted, rows, step, low, high):
-        base = step_facts(fitted, max(FITTED))
+        base = step_facts(fitted, max(self.fitted))
         return [Row(self, workers, step_facts(self.imported([workers], f"n{workers}.db"), workers), base,
                     (rows[workers][step], rows[workers][low], rows[workers][high]))
-                for workers in HELD_OUT if (self.folder(workers) / "done").exists()]
+                for workers in HELD_OUT if workers not in self.fitted and (self.folder(workers) / "done").exists()]
 
 
 class Row:
@@ -164,8 +167,8 @@ def report(title, rows):
     if not rows:
         return
     print(f"\n{title}\n")
-    print("| case | N | measured | compute against N = 2 | load | predicted | 90 % interval | covers | error | error of "
-          "the step of N = 2 |\n|---|---|---|---|---|---|---|---|---|---|")
+    print("| case | N | measured | compute against the largest fitted N | load | predicted | 90 % interval | covers | error | error of "
+          "that N's step |\n|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         row.print()
     errors = [abs(row.error) for row in rows]
@@ -193,7 +196,7 @@ def main():
                 if not (case.folder(workers) / "done").exists():
                     case.measure(workers)
                     print(f"  {case.name} N = {workers}", file=sys.stderr, flush=True)
-    report("Predictions from N = 1 and 2", [row for case in cases for row in case.evaluate()])
+    report("Predictions from N = 1 and 2 (`shards2`: and 4)", [row for case in cases for row in case.evaluate()])
     report("Changes, from N = 1 and 2 of `reshard`", [row for case in cases for row in case.evaluate_change()])
     return 0
 

@@ -124,6 +124,31 @@ AllReduceLog read_collectives(const std::filesystem::path& path, std::optional<s
   return read_log(path, given, true);
 }
 
+AllReduceLog read_others(const std::filesystem::path& path, const std::string& op) {
+  AllReduceLog log;
+  std::vector<NcclTestsRun> runs = read_nccl_tests(path);
+  const std::string give = "give the complete output of " + op + "_perf";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    NcclTestsRun& run = runs[i];
+    const std::string name = name_of_run(run, i + 1);
+    const bool reduces = run.operation != "none" && !run.operation.empty();
+    if (run.collective.empty() && reduces == (op == "reduce_scatter")) run.collective = op;
+    if (auto other = other_run(run, std::nullopt); other && other->op == op) {
+      log.others.push_back(*std::move(other));
+      continue;
+    }
+    const std::string reason = run.collective != op ? "it is not " + op + "_perf"
+                               : run.ranks < 2      ? "it does not list two or more ranks"
+                                                    : "its times are not those of " + op + "_perf of its ranks";
+    log.warnings.push_back({"log_run_left_out", name + " was left out: " + reason, give});
+  }
+  if (log.others.empty()) {
+    const NcclTestsWarning& first = log.warnings.front();
+    throw NcclTestsError(path.string() + ": " + first.message + "; " + first.advice);
+  }
+  return log;
+}
+
 std::vector<std::string> messages_of(const AllReduceLog& log) {
   std::vector<std::string> messages;
   const auto add = [&](const std::string& run, const std::vector<NcclTestsWarning>& warnings) {
@@ -138,10 +163,20 @@ std::vector<std::string> messages_of(const AllReduceLog& log) {
   return messages;
 }
 
-collective::Curve curve_of(const AllReduceRun& one) {
+namespace {
+
+std::vector<collective::SizeTime> times_of(const NcclTestsRun& run) {
   std::vector<collective::SizeTime> times;
-  for (const NcclTestsRow& row : one.run.rows) times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});
-  return {one.ranks, times, one.run.hosts};
+  for (const NcclTestsRow& row : run.rows) times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});
+  return times;
+}
+
+}  // namespace
+
+collective::Curve curve_of(const AllReduceRun& one) { return {one.ranks, times_of(one.run), one.run.hosts}; }
+
+CollectiveRun collective_run(const OtherRun& one) {
+  return {one.op, one.ranks, std::max<std::int64_t>(1, one.run.hosts), times_of(one.run)};
 }
 
 }  // namespace ddpprof::fit

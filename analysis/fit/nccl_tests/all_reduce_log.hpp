@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 #include "analysis/fit/nccl_tests/nccl_tests.hpp"
 #include "simulator/collective/curve.hpp"
 
@@ -47,10 +48,16 @@ AllReduceLog read_all_reduces(const std::filesystem::path&, std::optional<std::i
 // The same with the other collectives: throws only if the log has no run of either.
 AllReduceLog read_collectives(const std::filesystem::path&, std::optional<std::int64_t> ranks = {});
 
+// Reads the runs of "all_gather" or "reduce_scatter" that list their ranks. A run without the name of its program
+// counts if its bandwidths agree. Throws NcclTestsError("FILE: reason; advice") if the log has none.
+AllReduceLog read_others(const std::filesystem::path&, const std::string& op);
+
 // Returns all warnings, "MESSAGE; ADVICE". With several runs, those of a run begin with its number of ranks.
 std::vector<std::string> messages_of(const AllReduceLog&);
 
 // Returns the times out of place.
 collective::Curve curve_of(const AllReduceRun&);
+// The same. Hosts that the log does not list count as one.
+CollectiveRun collective_run(const OtherRun&);
 
 }  // namespace ddpprof::fit

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "simulator/stats/summary.hpp"
@@ -96,6 +97,20 @@ std::string why_not_predicted(SQLite::Database& sql, std::int64_t measurement) {
   return query.executeStep() ? query.getColumn(0).getString() : "";
 }
 
+// HSDP: the units reduce over replicas, and are sharded over the ranks of a group. All ranks if the groups are not
+// equal, or not known.
+std::int64_t shards_of(const ShardedRanks& ranks) {
+  std::optional<std::int64_t> shards;
+  for (const UnitTimes& unit : ranks.units) {
+    if (unit.gathered_bytes == 0) continue;
+    if (!unit.ranks || unit.replicas.calls == 0 || *unit.ranks < 1 || ranks.workers % *unit.ranks != 0 ||
+        (shards && *shards != *unit.ranks))
+      return ranks.workers;
+    shards = unit.ranks;
+  }
+  return shards.value_or(ranks.workers);
+}
+
 }  // namespace
 
 ShardedJob sharded_job(SQLite::Database& sql) {
@@ -151,6 +166,7 @@ ShardedJob sharded_job(SQLite::Database& sql) {
   for (auto& [key, ranks] : found) {
     if (ranks.steps_s.empty()) continue;
     ranks.units = sharded_units(sql, ranks.measurements);
+    ranks.shards = shards_of(ranks);
     job.measured.push_back(std::move(ranks));
   }
   return job;
@@ -160,7 +176,8 @@ std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database& sql, std::spa
                                                  const char* action) {
   std::vector<UnitCollectiveTime> all;
   for (const ShardedRanks* ranks : measured) {
-    if (ranks->workers < 2) continue;
+    const std::int64_t group = std::string_view(action) == "all_reduce" ? ranks->replicas() : ranks->shards;
+    if (group < 2) continue;
     std::map<std::int64_t, std::vector<double>> by_bytes;
     for (const std::int64_t measurement : ranks->measurements) {
       SQLite::Statement query(
@@ -175,7 +192,7 @@ std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database& sql, std::spa
         by_bytes[query.getColumn(0).getInt64()].push_back(units::ns_to_s(query.getColumn(1).getDouble()));
     }
     for (const auto& [bytes, seconds] : by_bytes)
-      all.push_back({ranks->workers, static_cast<double>(bytes), stats::median(seconds)});
+      all.push_back({group, static_cast<double>(bytes), stats::median(seconds)});
   }
   return all;
 }

@@ -14,7 +14,8 @@ namespace ddpprof::fit {
 // All measurements of one N on one number of hosts.
 struct ShardedRanks {
   std::int64_t workers = 1, nodes = 1;
-  bool shares_cores = false;               // ranks of a CPU had fewer cores than threads
+  std::int64_t shards = 1;    // ranks among which units are sharded; fewer than workers if shards have replicas (HSDP)
+  bool shares_cores = false;  // ranks of a CPU had fewer cores than threads
   std::vector<std::int64_t> measurements;  // ids
   // One per measured step: mean over the ranks.
   std::vector<double> steps_s, optimizer_s, exposed_s, skew_s;
@@ -22,6 +23,7 @@ struct ShardedRanks {
   double unit_bytes = 0.0, other_bytes = 0.0;  // of all collectives: of units, and of no unit
 
   std::int64_t per_host() const { return (workers - 1) / nodes + 1; }
+  std::int64_t replicas() const { return workers / shards; }
 };
 
 struct ShardedJob {
@@ -35,7 +37,7 @@ struct ShardedJob {
 
 // A collective of a unit at a measured N, without waiting for slower ranks: the median over the steps.
 struct UnitCollectiveTime {
-  std::int64_t workers = 0;
+  std::int64_t workers = 0;  // of the group
   double bytes = 0.0, seconds = 0.0;
 };
 
@@ -44,7 +46,8 @@ struct UnitCollectiveTime {
 // one. Throws SQLite::Exception.
 ShardedJob sharded_job(SQLite::Database&);
 
-// Returns the all-gathers or reduce-scatters ("all_gather", "reduce_scatter") of these ranks at N ≥ 2.
+// Returns the all-gathers, the reduce-scatters or the all-reduces over replicas ("all_gather", "reduce_scatter",
+// "all_reduce") in groups of two or more of these ranks.
 std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database&, std::span<const ShardedRanks* const>,
                                                  const char* action);
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "analysis/predict/sharded/sharded_model.hpp"
+
 namespace ddpprof::fit {
 namespace {
 
@@ -40,7 +42,7 @@ std::string ShardedMemory::largest() const {
 ShardedMemory sharded_memory(const ShardedJob& job, const ShardedRanks& ranks, std::int64_t workers,
                              const WhatIf& change) {
   const bool ddp = change.strategy == "ddp";
-  const double shards = ddp ? 1.0 : static_cast<double>(workers / change.replicas);
+  const auto shards = static_cast<double>(shards_at(ranks, workers, change));
   const bool reduced_once = job.accumulation > 1 && std::ranges::none_of(ranks.units, [](const UnitTimes& unit) {
                               return unit.scatters.calls > 1.0;
                             });

@@ -41,32 +41,83 @@ std::string listed(std::initializer_list<std::pair<bool, const char*>> keys) {
 
 }  // namespace
 
-ShardedModel::ShardedModel(SQLite::Database& sql, const ShardedJob& job, bool between_hosts) : job_(job) {
+std::int64_t shards_at(const ShardedRanks& base, std::int64_t workers, const WhatIf& change) {
+  if (change.strategy == "ddp") return 1;
+  if (change.replicas > 1) return workers / change.replicas;
+  return base.replicas() > 1 ? std::min(base.shards, workers) : workers;
+}
+
+ShardedModel::ShardedModel(SQLite::Database& sql, const ShardedJob& job, bool between_hosts, const ShardedLogs& logs,
+                           const ShardedModel* other)
+    : job_(job), logs_(logs) {
   for (const ShardedRanks& ranks : job.measured)
-    if (ranks.workers == 1 || (ranks.nodes > 1) == between_hosts) measured_.push_back(&ranks);
+    if (ranks.workers == 1 || (ranks.nodes > 1) == between_hosts) {
+      measured_.push_back(&ranks);
+      links_measured_ = links_measured_ || ranks.workers > 1;
+    }
+  if (!links_measured_ && logs_.gathers && logs_.scatters) {
+    measured_.clear();
+    for (const ShardedRanks& ranks : job.measured) measured_.push_back(&ranks);
+  }
   if (measured_.empty()) return;
   // The ranks of the base have cores of their own, because sharing of cores is not modelled.
   std::vector<const ShardedRanks*> usable = measured_;
   std::erase_if(usable, [](const ShardedRanks* ranks) { return ranks->shares_cores; });
   const std::vector<const ShardedRanks*>& fitted = usable.empty() ? measured_ : usable;
   base_ = fitted.back();
-  gather_ = fitted_ring(unit_collectives(sql, fitted, "all_gather"), &UnitTimes::gathers);
-  scatter_ = fitted_ring(unit_collectives(sql, fitted, "reduce_scatter"), &UnitTimes::scatters);
+  optimizer_fixed_ = fixed_part_of_optimizer();
+  if (!links_measured_) {
+    if (other && other->links_measured_) {
+      extra_exposed_share_ = other->extra_exposed_share_;
+      exposed_separated_ = other->exposed_separated_;
+    }
+    return;
+  }
+  gather_ = fitted_ring(unit_collectives(sql, fitted, "all_gather"), &UnitTimes::gathers, base_->shards);
+  scatter_ = fitted_ring(unit_collectives(sql, fitted, "reduce_scatter"), &UnitTimes::scatters, base_->shards);
+  if (base_->replicas() > 1)
+    replicas_ = fitted_ring(unit_collectives(sql, fitted, "all_reduce"), &UnitTimes::replicas, base_->replicas());
   set_link();
+  compare_with_logs();
   const Terms measured = recorded(*base_);
   const strategy::ShardedOutcome simulated = strategy::simulate(step_at(base_->workers, {}, {}));
   exposed_separated_ = measured.exposed_s > 0.0 || !(stats::median(base_->exposed_s) > 0.0);
   if (exposed_separated_ && simulated.communication_s > 0.0)
     extra_exposed_share_ = (measured.exposed_s - simulated.exposed_s()) / simulated.communication_s;
-  optimizer_fixed_ = fixed_part_of_optimizer();
+}
+
+// The base's calls beside compute may take another time than the same calls in the logs.
+void ShardedModel::compare_with_logs() {
+  const RankGroup group{base_->shards, 1};
+  const auto compare = [&](std::optional<LoggedCollective>& log, UnitCollectives UnitTimes::*kind) {
+    if (!log || !log->covers(group)) return;
+    double logged_s = 0.0, measured_s = 0.0;
+    for (const UnitTimes& unit : base_->units) {
+      const UnitCollectives& calls = unit.*kind;
+      if (!(calls.calls > 0.0 && calls.bytes > 0)) continue;
+      logged_s += calls.calls * log->seconds(group, static_cast<double>(calls.bytes) / calls.calls, {});
+      measured_s += transfer_s(calls);
+    }
+    if (logged_s > 0.0 && measured_s > 0.0) log->set_factor(measured_s / logged_s);
+  };
+  compare(logs_.gathers, &UnitTimes::gathers);
+  // A reduce-scatter that the backend executes as an all-reduce is not that of the log.
+  if (std::ranges::none_of(base_->units, [](const UnitTimes& unit) { return unit.scatters_by_all_reduce; }))
+    compare(logs_.scatters, &UnitTimes::scatters);
 }
 
 std::string ShardedModel::refusal() const {
   if (base_->shares_cores) return "all measured ranks shared cores, and how sharded ranks share cores is not modelled";
+  if (base_->replicas() == 1 &&
+      std::ranges::any_of(base_->units, [](const UnitTimes& unit) { return unit.replicas.calls > 0; }))
+    return "shards have replicas (HSDP), and the size of the shard groups was not recorded, or differs between units";
   for (const UnitTimes& unit : base_->units) {
     const std::string name = unit.root ? "the root" : "unit " + unit.name;
-    if (unit.replicas.calls > 0) return "replicas of shards (HSDP) are reported, not predicted";
-    if (unit.ranks && *unit.ranks != base_->workers)
+    if (unit.replicas.calls > 0 && unit.replicas.bytes == 0)
+      return "sizes of collectives were not recorded: profile with record_shapes=True";
+    if (base_->replicas() > 1 && differs(unit.replicas.calls, unit.scatters.calls))
+      return name + " does not reduce over the replicas once per reduce-scatter";
+    if (unit.ranks && *unit.ranks != base_->shards)
       return name + " is sharded over " + std::to_string(*unit.ranks) + " of " + std::to_string(base_->workers) +
              " ranks: FSDP beside another kind of parallelism is reported, not predicted";
     if ((unit.gathers.calls > 0 && unit.gathered_bytes == 0) || (unit.scatters.calls > 0 && unit.scattered_bytes == 0))
@@ -86,9 +137,37 @@ std::string ShardedModel::refusal() const {
   return "";
 }
 
+std::string ShardedModel::refusal_at(std::int64_t workers) const {
+  const std::int64_t shards = shards_at(*base_, workers, {});
+  if (workers % shards != 0)
+    return std::to_string(workers) + " ranks are not a multiple of the " + std::to_string(shards) +
+           " ranks of a shard group";
+  return refusal_of_links(workers, {});
+}
+
+// Without measured links the logs must have those of all groups.
+std::string ShardedModel::refusal_of_links(std::int64_t workers, const WhatIf& change) const {
+  if (links_measured_) return "";
+  const std::int64_t shards = change.strategy == "ddp" ? workers : shards_at(*base_, workers, change);
+  for (const RankGroup& group : {RankGroup{shards, 1}, RankGroup{workers / shards, shards}})
+    for (const std::optional<LoggedCollective>* log : {&logs_.gathers, &logs_.scatters})
+      if (const std::string reason = (*log)->refusal(group); !reason.empty()) return reason;
+  return "";
+}
+
 std::string ShardedModel::uncertainty() const {
   std::string text;
-  if (!gather_.cost.separated || !scatter_.cost.separated)
+  constexpr double usual_factor = 1.5;
+  for (const auto& [log, name] : {std::pair{&logs_.gathers, "all-gathers"}, {&logs_.scatters, "reduce-scatters"}})
+    if (const double factor = *log ? (*log)->factor().value_or(1.0) : 1.0;
+        factor > usual_factor || factor < 1.0 / usual_factor) {
+      const auto tenths = std::llround(10.0 * factor);
+      text += std::string(text.empty() ? "" : "; ") + "the job's " + name + " take " + std::to_string(tenths / 10) +
+              "." + std::to_string(tenths % 10) + " times as long as in the log, which may be of other machines";
+    }
+  if (!text.empty()) return text;
+  if ((!logs_.gathers && !gather_.cost.separated) || (!logs_.scatters && !scatter_.cost.separated) ||
+      !replicas_.cost.separated)
     text = "the measured sizes do not separate latency and bandwidth of the collectives: a tenth of the shortest one is "
            "taken as latency, and the interval covers 0 to about three quarters of it";
   if (!exposed_separated_)
@@ -135,7 +214,7 @@ std::string ShardedModel::change_refusal_at(std::int64_t workers, const WhatIf& 
   if (change.replicas > 1 && (workers % change.replicas != 0 || workers == change.replicas))
     return std::to_string(change.replicas) + " replicas of at least 2 shards each need a multiple of " +
            std::to_string(change.replicas) + " ranks, " + std::to_string(2 * change.replicas) + " or more";
-  return "";
+  return refusal_of_links(workers, change);
 }
 
 Terms ShardedModel::recorded(const ShardedRanks& ranks) {
@@ -163,8 +242,8 @@ Terms ShardedModel::modelled(std::int64_t workers, const ShardedDraw& draw, cons
   const Terms measured = recorded(*base_);
   const double optimizer_s = stats::median(base_->optimizer_s);
   const double fixed = draw.optimizer_fixed.value_or(optimizer_fixed_.value_or(0.5));
-  const std::int64_t shards = ddp ? 1 : workers / change.replicas;
-  const double part = static_cast<double>(base_->workers) / static_cast<double>(shards);
+  const std::int64_t shards = shards_at(*base_, workers, change);
+  const double part = static_cast<double>(base_->shards) / static_cast<double>(shards);
   double copies_s = 0.0;  // into and out of FSDP's buffers
   if (ddp)
     for (const UnitTimes& unit : base_->units) copies_s += unit.copy_s;
@@ -197,16 +276,13 @@ std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const Predict
   stats::Random random(options.seed);
   const stats::Interval level = stats::median_interval(base_->steps_s, 0.9);
   const double level_sd = level.mid > 0.0 ? level.relative_half_width() / stats::normal_quantile(0.95) : 0.0;
-  const double doublings = std::abs(std::log2(static_cast<double>(workers) / static_cast<double>(base_->workers)));
-  const auto collective = [&](const RingCost& cost) {
-    return std::exp(random.normal() *
-                    std::hypot(std::max(cost.error, least_collective_error), growth_error * doublings));
-  };
+  const double gathers = spread(gather_.cost, logs_.gathers, workers);
+  const double scatters = spread(scatter_.cost, logs_.scatters, workers);
   std::vector<ShardedDraw> all(static_cast<std::size_t>(options.draws));
   for (ShardedDraw& draw : all) {
     draw.level = std::exp(level_sd * random.normal());
-    draw.gathers = collective(gather_.cost);
-    draw.scatters = collective(scatter_.cost);
+    draw.gathers = std::exp(gathers * random.normal());
+    draw.scatters = std::exp(scatters * random.normal());
     draw.wait = std::exp(wait_spread * random.normal());
     if (exposed_separated_)
       draw.extra_exposed = 1.0 + extra_error * random.normal();
@@ -223,10 +299,23 @@ std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const Predict
   return all;
 }
 
-FittedRing ShardedModel::fitted_ring(const std::vector<UnitCollectiveTime>& points,
-                                     UnitCollectives UnitTimes::*kind) const {
+// Standard deviation of the logarithm of a collective's cost.
+double ShardedModel::spread(const RingCost& cost, const std::optional<LoggedCollective>& log,
+                            std::int64_t workers) const {
+  const RankGroup group{shards_at(*base_, workers, {}), 1};
+  if (log && log->covers(group)) {
+    double bytes = 0.0;
+    for (const UnitTimes& unit : base_->units) bytes = std::max(bytes, static_cast<double>(unit.gathered_bytes));
+    return std::max(log->spread(group, bytes), least_collective_error);
+  }
+  const double doublings = std::abs(std::log2(static_cast<double>(workers) / static_cast<double>(base_->workers)));
+  return std::hypot(std::max(cost.error, least_collective_error), growth_error * doublings);
+}
+
+FittedRing ShardedModel::fitted_ring(const std::vector<UnitCollectiveTime>& points, UnitCollectives UnitTimes::*kind,
+                                     std::int64_t group) const {
   RingCalls calls;
-  calls.workers = base_->workers;
+  calls.workers = group;
   for (const UnitTimes& unit : base_->units) {
     const UnitCollectives& of_unit = unit.*kind;
     calls.calls += of_unit.calls;
@@ -234,7 +323,8 @@ FittedRing ShardedModel::fitted_ring(const std::vector<UnitCollectiveTime>& poin
     calls.seconds += transfer_s(of_unit);
   }
   const double limit_s = job_.device == "cuda" ? largest_device_latency_s : std::numeric_limits<double>::infinity();
-  return {scaled(fit_ring(points, limit_s), calls), calls};
+  const RingCost cost = scaled(fit_ring(points, limit_s), calls);
+  return {cost, calls, cost.seconds_per_byte};
 }
 
 RingCost FittedRing::drawn(std::int64_t workers, double z, const ShardedDraw& draw) const {
@@ -260,7 +350,8 @@ bool ShardedModel::scatters_in_each_micro_batch() const {
 
 strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
   const bool ddp = change.strategy == "ddp";
-  const std::int64_t shards = workers / change.replicas;
+  const std::int64_t shards = shards_at(*base_, workers, change);
+  const RankGroup all{workers, 1}, group{shards, 1}, replicas{workers / shards, shards};
   const auto micro_batches = static_cast<double>(job_.accumulation);
   strategy::ShardedStep step;
   step.micro_batches = job_.accumulation;
@@ -273,13 +364,11 @@ strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedD
     strategy::ShardedUnit one;
     one.forward_s = (unit.forward_s + 0.5 * copy_s) / micro_batches / change.compute_speed;
     one.backward_s = (unit.backward_s + 0.5 * copy_s) / micro_batches / change.compute_speed;
-    if (gathered > 0.0 && !ddp) one.gather_s = gather_s(shards, gathered, draw, change);
-    if (scattered > 0.0 && ddp) one.scatter_s = all_reduce_s(unit, workers, scattered, draw, change);
-    if (scattered > 0.0 && !ddp) {
-      one.scatter_s = scatter_s(shards, scattered, draw, change);
-      if (change.replicas > 1)
-        one.scatter_s += all_reduce_s(unit, change.replicas, scattered / static_cast<double>(shards), draw, change);
-    }
+    if (gathered > 0.0 && !ddp) one.gather_s = gather_s(group, gathered, draw, change);
+    if (scattered > 0.0 && ddp) one.scatter_s = all_reduce_s(unit, all, scattered, draw, change);
+    if (scattered > 0.0 && !ddp)
+      one.scatter_s = scatter_s(group, scattered, draw, change) +
+                      replicas_s(unit, replicas, scattered / static_cast<double>(shards), draw, change);
     one.gathers_again = unit.gathers_again.value_or(false);
     if (change.reshard_after_forward && !unit.root) one.gathers_again = *change.reshard_after_forward;
     step.units.push_back(one);
@@ -287,37 +376,51 @@ strategy::ShardedStep ShardedModel::step_at(std::int64_t workers, const ShardedD
   return step;
 }
 
-double ShardedModel::gather_s(std::int64_t workers, double bytes, const ShardedDraw& draw, const WhatIf& change) const {
-  return draw.gathers * seconds(gather_.drawn(workers, draw.gather_latency, draw), workers, bytes, change);
+double ShardedModel::gather_s(const RankGroup& group, double bytes, const ShardedDraw& draw,
+                              const WhatIf& change) const {
+  if (logs_.gathers && logs_.gathers->covers(group)) return draw.gathers * logs_.gathers->seconds(group, bytes, change);
+  return draw.gathers * seconds(gather_.drawn(group.ranks, draw.gather_latency, draw), group.ranks, bytes, change);
 }
 
-double ShardedModel::scatter_s(std::int64_t workers, double bytes, const ShardedDraw& draw,
+double ShardedModel::scatter_s(const RankGroup& group, double bytes, const ShardedDraw& draw,
                                const WhatIf& change) const {
-  return draw.scatters * seconds(scatter_.drawn(workers, draw.scatter_latency, draw), workers, bytes, change);
+  if (logs_.scatters && logs_.scatters->covers(group))
+    return draw.scatters * logs_.scatters->seconds(group, bytes, change);
+  return draw.scatters * seconds(scatter_.drawn(group.ranks, draw.scatter_latency, draw), group.ranks, bytes, change);
 }
 
 // A ring's all-reduce is a reduce-scatter and an all-gather. If the backend executes the reduce-scatter as an
 // all-reduce, the fit of the reduce-scatters is already one of all-reduces.
-double ShardedModel::all_reduce_s(const UnitTimes& unit, std::int64_t workers, double bytes, const ShardedDraw& draw,
+double ShardedModel::all_reduce_s(const UnitTimes& unit, const RankGroup& group, double bytes, const ShardedDraw& draw,
                                   const WhatIf& change) const {
-  const double reduced_s = scatter_s(workers, bytes, draw, change);
-  return unit.scatters_by_all_reduce ? reduced_s : reduced_s + gather_s(workers, bytes, draw, change);
+  const double reduced_s = scatter_s(group, bytes, draw, change);
+  return unit.scatters_by_all_reduce ? reduced_s : reduced_s + gather_s(group, bytes, draw, change);
+}
+
+// The all-reduce of a shard over its replicas.
+double ShardedModel::replicas_s(const UnitTimes& unit, const RankGroup& group, double bytes, const ShardedDraw& draw,
+                                const WhatIf& change) const {
+  if (group.ranks < 2) return 0.0;
+  if (replicas_.calls.calls > 0.0)
+    return draw.scatters * seconds(replicas_.drawn(group.ranks, draw.scatter_latency, draw), group.ranks, bytes, change);
+  return all_reduce_s(unit, group, bytes, draw, change);
 }
 
 double ShardedModel::latency_s(std::int64_t workers, const ShardedDraw& draw, const WhatIf& change) const {
   double sum_s = 0.0;
-  const std::int64_t shards = workers / change.replicas;
+  const std::int64_t shards = shards_at(*base_, workers, change);
+  const RankGroup all{workers, 1}, group{shards, 1}, replicas{workers / shards, shards};
   for (const UnitTimes& unit : base_->units) {
     const bool again =
         change.reshard_after_forward && !unit.root ? *change.reshard_after_forward : unit.gathers_again.value_or(false);
     const double gathers = unit.gathered_bytes > 0 ? static_cast<double>(job_.accumulation) * (again ? 2.0 : 1.0) : 0.0;
     const double scatters = unit.scattered_bytes > 0 ? unit.scatters.calls : 0.0;
     if (change.strategy == "ddp") {
-      sum_s += scatters * all_reduce_s(unit, workers, 0.0, draw, change);
+      sum_s += scatters * all_reduce_s(unit, all, 0.0, draw, change);
       continue;
     }
-    sum_s += gathers * gather_s(shards, 0.0, draw, change) + scatters * scatter_s(shards, 0.0, draw, change);
-    if (change.replicas > 1) sum_s += scatters * all_reduce_s(unit, change.replicas, 0.0, draw, change);
+    sum_s += gathers * gather_s(group, 0.0, draw, change) + scatters * scatter_s(group, 0.0, draw, change) +
+             scatters * replicas_s(unit, replicas, 0.0, draw, change);
   }
   return sum_s;
 }
@@ -326,13 +429,24 @@ double ShardedModel::latency_s(std::int64_t workers, const ShardedDraw& draw, co
 std::optional<double> ShardedModel::fixed_part_of_optimizer() const {
   const ShardedRanks& small = *measured_.front();
   const double large_s = stats::median(base_->optimizer_s);
-  if (small.workers == base_->workers || !(large_s > 0.0)) return std::nullopt;
-  const double shrunk = static_cast<double>(base_->workers) / static_cast<double>(small.workers);
+  if (small.shards == base_->shards || !(large_s > 0.0)) return std::nullopt;
+  const double shrunk = static_cast<double>(base_->shards) / static_cast<double>(small.shards);
   return std::clamp((shrunk - stats::median(small.optimizer_s) / large_s) / (shrunk - 1.0), 0.0, 1.0);
 }
 
-ShardedModels::ShardedModels(SQLite::Database& sql, ShardedJob job)
-    : job_(std::move(job)), inside_(sql, job_, false), between_(sql, job_, true) {}
+ShardedModels::ShardedModels(SQLite::Database& sql, ShardedJob job, const PredictOptions& options)
+    : job_(std::move(job)),
+      inside_(sql, job_, false, logs(options), nullptr),
+      between_(sql, job_, true, logs(options), &inside_) {}
+
+ShardedLogs ShardedModels::logs(const PredictOptions& options) const {
+  const auto read = [&](const char* op) -> std::optional<LoggedCollective> {
+    const auto has_op = [&](const CollectiveRun& run) { return run.op == op; };
+    if (std::ranges::none_of(options.shard_collectives, has_op)) return std::nullopt;
+    return LoggedCollective(op, options.shard_collectives, most_per_host(options));
+  };
+  return {read("all_gather"), read("reduce_scatter")};
+}
 
 const ShardedRanks* ShardedModels::measured_at(std::int64_t workers, const PredictOptions& options) const {
   const std::int64_t wanted = hosts(workers, options);
@@ -354,9 +468,11 @@ std::string ShardedModels::refusal(std::int64_t workers, const PredictOptions& o
     if (!inside_.has_collectives() && !between_.has_collectives())
       return "no measurement with 2 or more ranks has the cost of its all-gathers and reduce-scatters";
     return std::string("collectives ") + (&one == &between_ ? "between hosts" : "inside of one host") +
-           " were not measured";
+           " were not measured (logs of nccl-tests of these links replace a measurement: --all-gather and "
+           "--reduce-scatter)";
   }
   if (const std::string reason = one.refusal(); !reason.empty()) return reason;
+  if (const std::string reason = one.refusal_at(workers); !reason.empty()) return reason;
   if (job_.device == "cpu" && !options.dedicated &&
       ranks_per_host(workers, options) * job_.threads_per_rank > job_.cores)
     return "its ranks need more cores than the " + std::to_string(job_.cores) +
@@ -365,12 +481,16 @@ std::string ShardedModels::refusal(std::int64_t workers, const PredictOptions& o
   return "";
 }
 
-std::int64_t ShardedModels::ranks_per_host(std::int64_t workers, const PredictOptions& options) const {
+std::int64_t ShardedModels::most_per_host(const PredictOptions& options) const {
   const ShardedRanks& largest = job_.measured.back();
-  if (options.gpus_per_node > 0) return std::min(workers, options.gpus_per_node);
-  if (largest.nodes > 1) return std::min(workers, largest.per_host());
-  if (job_.device == "cpu") return workers;
-  return std::min(workers, std::max(largest.workers, usual_gpus_per_node));
+  if (options.gpus_per_node > 0) return options.gpus_per_node;
+  if (largest.nodes > 1) return largest.per_host();
+  if (job_.device == "cpu") return std::numeric_limits<std::int64_t>::max();
+  return std::max(largest.workers, usual_gpus_per_node);
+}
+
+std::int64_t ShardedModels::ranks_per_host(std::int64_t workers, const PredictOptions& options) const {
+  return std::min(workers, most_per_host(options));
 }
 
 std::int64_t ShardedModels::hosts(std::int64_t workers, const PredictOptions& options) const {

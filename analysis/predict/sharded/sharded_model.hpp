@@ -8,6 +8,7 @@
 
 #include "analysis/fit/sharded/ring_fit.hpp"
 #include "analysis/fit/sharded/sharded_job.hpp"
+#include "analysis/predict/sharded/logged_collective.hpp"
 #include "analysis/predict/step_model/options.hpp"
 #include "analysis/predict/step_model/terms.hpp"
 #include "simulator/strategy/sharded_step.hpp"
@@ -43,19 +44,29 @@ struct FittedRing {
   RingCost drawn(std::int64_t workers, double z, const ShardedDraw&) const;
 };
 
+// Costs that were measured elsewhere; none: not given.
+struct ShardedLogs {
+  std::optional<LoggedCollective> gathers, scatters;
+};
+
+// Returns the ranks of a shard group of `workers` ranks. If the shards of the base have replicas (HSDP), the groups
+// keep their size, and further ranks are further replicas.
+std::int64_t shards_at(const ShardedRanks& base, std::int64_t workers, const WhatIf&);
+
 // Predicts steps whose collectives stay inside of one host, or steps whose collectives cross hosts, from measurements
-// of the same kind.
+// of the same kind, or of the other kind with logs of the links.
 class ShardedModel {
  public:
-  // Refers to the job.
-  ShardedModel(SQLite::Database&, const ShardedJob&, bool between_hosts);
+  // Refers to the job. `other` is the model of the other kind, if it was made before.
+  ShardedModel(SQLite::Database&, const ShardedJob&, bool between_hosts, const ShardedLogs&, const ShardedModel* other);
 
   // The measurement whose compute is used, the largest N of which each rank had cores of its own; null without
   // measurements. All functions below need it.
   const ShardedRanks* base() const { return base_; }
   bool has_collectives() const { return base_ && base_->workers > 1; }
-  // Returns why the base does not show the steps of other N; empty if it does.
+  // Returns why the base does not show the steps of other N, or of this N; empty if it does.
   std::string refusal() const;
+  std::string refusal_at(std::int64_t workers) const;
   // Returns how the interval covers what the measurements do not show; empty if they show all.
   std::string uncertainty() const;
   // Returns why a change cannot be predicted at any N, or at this N; empty if it can.
@@ -66,23 +77,32 @@ class ShardedModel {
   static Terms recorded(const ShardedRanks&);
   Terms modelled(std::int64_t workers, const ShardedDraw& = {}, const WhatIf& = {}) const;
   std::vector<ShardedDraw> draws(std::int64_t workers, const PredictOptions&) const;
+  // Returns the simulated step behind modelled(), without the optimizer.
+  strategy::ShardedStep simulated(std::int64_t workers) const { return step_at(workers, {}, {}); }
 
  private:
   void set_link();
-  FittedRing fitted_ring(const std::vector<UnitCollectiveTime>&, UnitCollectives UnitTimes::*kind) const;
+  FittedRing fitted_ring(const std::vector<UnitCollectiveTime>&, UnitCollectives UnitTimes::*kind,
+                         std::int64_t group) const;
   bool scatters_in_each_micro_batch() const;
   strategy::ShardedStep step_at(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
   double exposed_s(const strategy::ShardedStep&, const ShardedDraw&, const WhatIf&) const;
-  double gather_s(std::int64_t workers, double bytes, const ShardedDraw&, const WhatIf&) const;
-  double scatter_s(std::int64_t workers, double bytes, const ShardedDraw&, const WhatIf&) const;
-  double all_reduce_s(const UnitTimes&, std::int64_t workers, double bytes, const ShardedDraw&, const WhatIf&) const;
+  double gather_s(const RankGroup&, double bytes, const ShardedDraw&, const WhatIf&) const;
+  double scatter_s(const RankGroup&, double bytes, const ShardedDraw&, const WhatIf&) const;
+  double all_reduce_s(const UnitTimes&, const RankGroup&, double bytes, const ShardedDraw&, const WhatIf&) const;
+  double replicas_s(const UnitTimes&, const RankGroup&, double bytes, const ShardedDraw&, const WhatIf&) const;
+  std::string refusal_of_links(std::int64_t workers, const WhatIf&) const;
+  void compare_with_logs();
+  double spread(const RingCost&, const std::optional<LoggedCollective>&, std::int64_t workers) const;
   double latency_s(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
   std::optional<double> fixed_part_of_optimizer() const;
 
   const ShardedJob& job_;
   std::vector<const ShardedRanks*> measured_;  // by N
   const ShardedRanks* base_ = nullptr;
-  FittedRing gather_, scatter_;
+  FittedRing gather_, scatter_, replicas_;
+  ShardedLogs logs_;
+  bool links_measured_ = false;       // the base's collectives are of this kind
   double extra_exposed_share_ = 0.0;  // of communication: measured minus simulated exposed time of the base
   bool exposed_separated_ = true;     // false: all exposed time of the base may be waiting for slower ranks
   std::optional<double> optimizer_fixed_;
@@ -91,8 +111,8 @@ class ShardedModel {
 // The models of both kinds, and the one for each N.
 class ShardedModels {
  public:
-  // The job must have a measurement.
-  ShardedModels(SQLite::Database&, ShardedJob);
+  // The job must have a measurement. Throws NotSupported if the logs of the options cannot be fitted.
+  ShardedModels(SQLite::Database&, ShardedJob, const PredictOptions&);
   ShardedModels(const ShardedModels&) = delete;
   ShardedModels& operator=(const ShardedModels&) = delete;
 
@@ -105,6 +125,8 @@ class ShardedModels {
   std::string refusal(std::int64_t workers, const PredictOptions&) const;
 
  private:
+  ShardedLogs logs(const PredictOptions&) const;
+  std::int64_t most_per_host(const PredictOptions&) const;
   std::int64_t ranks_per_host(std::int64_t workers, const PredictOptions&) const;
   std::int64_t hosts(std::int64_t workers, const PredictOptions&) const;
 

@@ -37,7 +37,11 @@ Prediction row_of(const ShardedModels& models, std::int64_t workers, const Predi
     const auto [low, high] = stats::quantiles(steps, tail, 1.0 - tail);
     row.step_low_s = std::min(low, terms.step_s());
     row.step_high_s = std::max(high, terms.step_s());
-    row.note = "each rank has the compute time of N = " + std::to_string(model.base()->workers);
+    const ShardedRanks& base = *model.base();
+    row.note = "each rank has the compute time of N = " + std::to_string(base.workers);
+    if (base.replicas() > 1)
+      row.note += "; shard groups keep their " + std::to_string(base.shards) +
+                  " ranks: " + std::to_string(workers / shards_at(base, workers, {})) + " replicas";
   }
   row.strategy = "fsdp";
   row.world_size = workers;
@@ -138,7 +142,7 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   ShardedJob job = sharded_job(sql);
   add_left_out(job, result.notes);
   if (job.measured.empty()) return result;
-  const ShardedModels models(sql, std::move(job));
+  const ShardedModels models(sql, std::move(job), options);
   std::map<std::string, std::string> refused;  // the worker counts, by reason
   std::set<std::string> uncertain;
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/fit/nccl_tests/collective_series.hpp"
 #include "analysis/predict/step_model/node_links.hpp"
 #include "analysis/predict/step_model/what_if.hpp"
 #include "simulator/collective/curve.hpp"
@@ -21,6 +22,8 @@ struct PredictOptions {
   bool dedicated = false;
   // All-reduces measured elsewhere, as read from an nccl-tests log. They replace the fitted links.
   std::vector<collective::Curve> all_reduce;
+  // All-gathers and reduce-scatters measured elsewhere. They replace the fitted links of sharded trainings.
+  std::vector<CollectiveRun> shard_collectives;
   std::optional<std::int64_t> global_batch;  // of strong scaling; not set: that of the largest measured N
   WhatIf what_if;                            // predicted in addition to the job as measured
   int draws = 400;                           // of the Monte Carlo simulation behind each interval

@@ -21,7 +21,7 @@
 namespace ddpprof::fit {
 
 inline constexpr double gather_latency_s = 0.25e-3, gather_s_per_byte = 4e-9, scatter_latency_s = 0.5e-3,
-                        scatter_s_per_byte = 4e-9;
+                        scatter_s_per_byte = 4e-9, replicas_latency_s = 0.75e-3, replicas_s_per_byte = 4e-9;
 // The fit weighs its latency with a usual one, so predictions are near this law, not equal to it.
 inline constexpr double near = 0.02;
 inline constexpr double optimizer_s = 16e-3, other_s = 1e-3;  // the optimizer of all parameters
@@ -64,10 +64,21 @@ inline double scatter_of(std::int64_t workers, double bytes, const Made& made = 
   return (made.nodes > 1 ? between_factor : 1.0) * ring_s(workers, bytes, scatter_latency_s, scatter_s_per_byte);
 }
 
+// HSDP: the shards of N / replicas ranks have replicas.
+inline std::int64_t shards_of(std::int64_t workers, const Made& made) {
+  return std::max<std::int64_t>(1, workers / made.replicas);
+}
+
+// The all-reduce of a shard over its replicas.
+inline double replicas_of(std::int64_t workers, double bytes, const Made& made) {
+  return ring_s(made.replicas, bytes / static_cast<double>(shards_of(workers, made)), replicas_latency_s,
+                replicas_s_per_byte);
+}
+
 inline double compute_s(std::int64_t workers, const Made& made = {}) {
   double sum_s = 0.0;
   for (const Unit& unit : units) sum_s += unit.forward_s + unit.backward_s;
-  return static_cast<double>(made.accumulation) * sum_s + optimizer_s / static_cast<double>(workers);
+  return static_cast<double>(made.accumulation) * sum_s + optimizer_s / static_cast<double>(shards_of(workers, made));
 }
 
 inline strategy::ShardedOutcome simulated(std::int64_t workers, const Made& made) {
@@ -75,10 +86,12 @@ inline strategy::ShardedOutcome simulated(std::int64_t workers, const Made& made
   step.waits = made.device == "cpu";
   step.micro_batches = made.accumulation;
   step.scatters_each_micro_batch = made.scatters_each;
+  const std::int64_t shards = shards_of(workers, made);
   for (std::size_t i = 0; i < std::size(units); ++i) {
     const double bytes = bytes_of(made, i);
-    step.units.push_back({units[i].forward_s, units[i].backward_s, bytes > 0 ? gather_of(workers, bytes, made) : 0.0,
-                          bytes > 0 ? scatter_of(workers, bytes, made) : 0.0, bytes > 0 && made.gathers_again});
+    step.units.push_back({units[i].forward_s, units[i].backward_s, bytes > 0 ? gather_of(shards, bytes, made) : 0.0,
+                          bytes > 0 ? scatter_of(shards, bytes, made) + replicas_of(workers, bytes, made) : 0.0,
+                          bytes > 0 && made.gathers_again});
   }
   return simulate(step);
 }
@@ -136,7 +149,7 @@ class Sharded : public testing::Test {
     store::StepRow step;
     step.shard_id = shard_id;
     step.step = number;
-    step.optimizer_ns = ns(noisy(optimizer_s / static_cast<double>(workers), made));
+    step.optimizer_ns = ns(noisy(optimizer_s / static_cast<double>(shards_of(workers, made)), made));
     const double exposed = workers > 1 ? made.exposed_factor * simulated(workers, made).exposed_s() + made.skew_s : 0.0;
     step.exposed_ns = step.communication_ns = ns(noisy(exposed, made));
     step.skew_ns = workers > 1 ? ns(made.skew_s) : 0;
@@ -165,10 +178,11 @@ class Sharded : public testing::Test {
         rows.insert(work);
       };
       for (std::int64_t pass = 0; pass < made.accumulation * (made.gathers_again ? 2 : 1); ++pass)
-        add("all_gather", gather_of(workers, bytes, made));
+        add("all_gather", gather_of(shards_of(workers, made), bytes, made));
       for (std::int64_t pass = 0; pass < (made.scatters_each ? made.accumulation : 1); ++pass)
-        add("reduce_scatter", scatter_of(workers, bytes, made));
-      if (made.replicas > 1) add("all_reduce", 1e-3);
+        add("reduce_scatter", scatter_of(shards_of(workers, made), bytes, made));
+      work.bytes = work.bytes.value_or(0) / shards_of(workers, made);
+      if (made.replicas > 1) add("all_reduce", replicas_of(workers, bytes, made));
     }
   }
 

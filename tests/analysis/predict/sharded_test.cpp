@@ -73,12 +73,43 @@ TEST_F(Sharded, PredictionsStartFromRanksWithCoresOfTheirOwn) {
   EXPECT_NEAR(rows.at(8).exposed_s / (exposed_s(8)), 1.0, near);
 }
 
-TEST_F(Sharded, ReplicasOfShardsAreRefused) {
-  measure(4, {.replicas = 2});
-  PredictOptions options;
-  options.workers = {8};
-  options.dedicated = true;
-  EXPECT_THROW(predict_all(database_, options), NotSupported);
+// HSDP: 2 replicas of 2 shards each were measured, N = 8 has 4 replicas of 2 shards each.
+TEST_F(Sharded, FurtherRanksAreFurtherReplicas) {
+  for (const char* device : {"cpu", "cuda"}) {
+    SCOPED_TRACE(device);
+    database_ = store::Database::create(folder_ / (std::string(device) + ".db"));
+    measure(1, {.device = device, .cores = 8});
+    measure(4, {.device = device, .cores = 8, .replicas = 2, .ranks = 2});
+    const std::map<std::int64_t, Prediction> rows = predicted();
+    for (const std::int64_t replicas : {1, 2, 4}) {
+      const Made made{.device = device, .replicas = replicas};
+      const strategy::ShardedOutcome truth = simulated(2 * replicas, made);
+      const Prediction& row = rows.at(2 * replicas);
+      EXPECT_NEAR(row.communication_s, truth.communication_s, 1e-6) << replicas;
+      EXPECT_NEAR(row.exposed_s, truth.exposed_s(), 1e-6) << replicas;
+      EXPECT_NEAR(row.compute_s, compute_s(2 * replicas, made), 1e-6) << replicas;
+      EXPECT_NEAR(row.step_s, compute_s(2 * replicas, made) + other_s + truth.exposed_s(), 1e-6) << replicas;
+    }
+    EXPECT_THAT(rows.at(8).note, HasSubstr("shard groups keep their 2 ranks: 4 replicas"));
+    ASSERT_EQ(result_.memory.size(), 4U);
+    EXPECT_NEAR(result_.memory.back().parameters_bytes, 7e6 / 2, 1e-6) << "half of all parameters";
+  }
+}
+
+TEST_F(Sharded, RanksThatAreNoWholeShardGroupsAreRefused) {
+  measure(4, {.cores = 4, .replicas = 2, .ranks = 2});
+  expect_refused(7, "7 ranks are not a multiple of the 2 ranks of a shard group");
+}
+
+TEST_F(Sharded, ReplicasOfShardsOfUnknownSizeAreRefused) {
+  measure(4, {.cores = 4, .replicas = 2});
+  expect_refused(8, "the size of the shard groups was not recorded");
+}
+
+TEST_F(Sharded, ReplicasThatReduceRarelyAreRefused) {
+  measure(4, {.cores = 4, .replicas = 2, .ranks = 2});
+  database_.sql().exec("DELETE FROM sharded_work WHERE action = 'all_reduce' AND step_id % 3 > 0 AND unit > 1");
+  expect_refused(8, "the size of the shard groups was not recorded, or differs between units");
 }
 
 TEST_F(Sharded, OtherParallelismBesideTheShardsIsRefused) {
