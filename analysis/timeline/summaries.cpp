@@ -65,6 +65,7 @@ class Reader {
     if (EventChunks& own = lanes_[0]; own.size() > 0) add(TrackKind::steps, "steps", rows_of(std::move(own)));
     if (gradients.size() > 0) add(TrackKind::gradients, "gradients ready", rows_of(std::move(gradients)));
     collectives();
+    units();
     for (auto& [lane, events] : lanes_)
       if (lane > 0) add(TrackKind::replica, fmt::format("replica {}", lane - 1), rows_of(std::move(events)));
     for (auto lane = lanes_.rbegin(); lane != lanes_.rend(); ++lane)
@@ -193,6 +194,41 @@ class Reader {
     }
     if (launches.size() > 0) add(TrackKind::launches, "collectives launched", rows_of(std::move(launches)));
     if (slices.size() > 0) add(TrackKind::collectives, "collectives", rows_of(std::move(slices)));
+  }
+
+  // A track for each unit of a sharded training (FSDP). Its collectives lie below its compute and copies.
+  void units() {
+    SQLite::Statement query(db_,
+                            "SELECT w.unit, u.name, u.root, w.action, w.pass, st.start_ns + w.start_ns, st.start_ns + "
+                            "w.end_ns FROM sharded_work w JOIN step st ON st.id = w.step_id JOIN sharded_unit u ON "
+                            "u.measurement_id = ? AND u.unit = w.unit WHERE st.shard_id = ? ORDER BY w.unit");
+    query.bind(1, all_.measurement);
+    query.bind(2, here().shard);
+    struct Unit {
+      std::string name;
+      EventChunks work, collectives;
+    };
+    std::map<std::int64_t, Unit> units;
+    while (query.executeStep()) {
+      Unit& unit = units[query.getColumn(0).getInt64()];
+      if (unit.name.empty()) unit.name = query.getColumn(2).getInt() != 0 ? "root" : query.getColumn(1).getString();
+      std::string action = query.getColumn(3).getString();
+      const bool compute = action == "compute", copy = action == "copy";
+      std::replace(action.begin(), action.end(), '_', '-');
+      const std::string name = (compute ? query.getColumn(4).getString() : copy ? "copies" : action) + " " + unit.name;
+      Event event;
+      event.start_ns = aligned(query.getColumn(5).getInt64());
+      event.duration_ns = std::max<std::int64_t>(0, aligned(query.getColumn(6).getInt64()) - event.start_ns);
+      event.name = all_.names.intern(name, compute ? Category::compute : copy ? Category::copy : Category::collective);
+      (compute || copy ? unit.work : unit.collectives).add(event);
+    }
+    for (auto& [number, unit] : units) {
+      std::vector<Row> rows;
+      for (EventChunks* events : {&unit.work, &unit.collectives})
+        if (events->size() > 0)
+          for (Row& row : rows_of(std::move(*events))) rows.push_back(std::move(row));
+      add(TrackKind::unit, "unit " + unit.name, std::move(rows));
+    }
   }
 
   SQLite::Database& db_;

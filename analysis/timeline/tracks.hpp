@@ -47,6 +47,7 @@ enum class TrackKind : std::uint8_t {
   gradients,    // instants
   launches,     // instants
   collectives,  // lanes
+  unit,         // of a sharded training: compute and copies, and the collectives that carry its data
   replica,
   loader,
   stream,      // raw from here on

@@ -5,6 +5,7 @@
 // communicator, so they run one after the other. Times are seconds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,7 +36,17 @@ struct ShardedOutcome {
   double exposed_s() const { return step_s - compute_s; }
 };
 
-// Throws std::invalid_argument without a unit, with fewer than one micro-batch, or if a time is negative or infinite.
+// What the step does for one unit.
+enum class ShardedWork { forward, backward, gather, scatter };
+struct ShardedActivity {
+  ShardedWork work = ShardedWork::forward;
+  std::size_t unit = 0;  // its place in ShardedStep::units
+  double begin_s = 0.0, end_s = 0.0;
+};
+
+// Throw std::invalid_argument without a unit, with fewer than one micro-batch, or if a time is negative or infinite.
 ShardedOutcome simulate(const ShardedStep&);
+// Returns the activities of the simulated step in order of their start, without those that take no time.
+std::vector<ShardedActivity> activities(const ShardedStep&);
 
 }  // namespace ddpprof::strategy

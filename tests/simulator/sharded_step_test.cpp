@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 namespace ddpprof::strategy {
 namespace {
@@ -93,6 +95,31 @@ TEST(ShardedStep, TheRootsParametersAreGatheredFirstAndScatteredLast) {
   step.units[0].gather_s = 0.4;
   step.units[0].scatter_s = 0.6;
   EXPECT_NEAR(simulate(step).exposed_s(), 0.4 + 0.6, 1e-12);
+}
+
+// The activities are those of the simulated step: their sums are its totals, and none of a kind overlap.
+TEST(ShardedStep, ActivitiesAddUpToTheStep) {
+  for (const bool waits : {false, true}) {
+    const ShardedStep step = three_units(0.3, 0.7, waits);
+    const ShardedOutcome outcome = simulate(step);
+    const std::vector<ShardedActivity> all = activities(step);
+    ASSERT_EQ(all.size(), 8U + 6U + 3U) << "passes of four units, gathers, scatters";
+    double computed_s = 0.0, communicated_s = 0.0, compute_end_s = 0.0, network_end_s = 0.0, begin_s = 0.0;
+    for (const ShardedActivity& one : all) {
+      EXPECT_GE(one.begin_s, begin_s) << "in order";
+      begin_s = one.begin_s;
+      const bool network = one.work == ShardedWork::gather || one.work == ShardedWork::scatter;
+      (network ? communicated_s : computed_s) += one.end_s - one.begin_s;
+      double& end_s = network ? network_end_s : compute_end_s;
+      EXPECT_GE(one.begin_s, end_s - 1e-12);
+      end_s = one.end_s;
+    }
+    EXPECT_NEAR(computed_s, outcome.compute_s - step.optimizer_s, 1e-12);
+    EXPECT_NEAR(communicated_s, outcome.communication_s, 1e-12);
+    EXPECT_NEAR(std::max(compute_end_s, network_end_s) + step.optimizer_s, outcome.step_s, 1e-12);
+    EXPECT_EQ(all.front().work, ShardedWork::gather);
+    EXPECT_EQ(all.front().unit, 1U);
+  }
 }
 
 TEST(ShardedStep, InvalidStepsAreRefused) {

@@ -10,6 +10,30 @@
 namespace ddpprof::metrics {
 namespace {
 
+// Units of a sharded training: their work, and the names of the collectives that carry their data.
+void read_units(SQLite::Database& db, Recorded& step, const std::vector<store::CollectiveRow>& rows) {
+  SQLite::Statement query(db,
+                          "SELECT u.name, u.root, w.action, w.pass, w.start_ns, w.end_ns, w.communicator, w.sequence "
+                          "FROM sharded_work w JOIN step st ON st.id = w.step_id JOIN shard sh ON sh.id = st.shard_id "
+                          "JOIN sharded_unit u ON u.measurement_id = sh.measurement_id AND u.unit = w.unit WHERE "
+                          "w.step_id = ? ORDER BY w.start_ns");
+  query.bind(1, step.id);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> carried;  // unit by communicator and sequence
+  while (query.executeStep()) {
+    const bool root = query.getColumn(1).getInt() != 0;
+    const std::string name = root ? "the root" : query.getColumn(0).getString(),
+                      action = query.getColumn(2).getString();
+    if (action == "compute" || action == "copy")
+      step.units.push_back({name, root, query.getColumn(3).getString() == "backward", action == "copy",
+                            clip({query.getColumn(4).getInt64(), query.getColumn(5).getInt64()}, step.time())});
+    else if (!query.getColumn(6).isNull() && !query.getColumn(7).isNull())
+      carried[{query.getColumn(6).getInt64(), query.getColumn(7).getInt64()}] = name;
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (const auto found = carried.find({rows[i].communicator, rows[i].sequence}); found != carried.end())
+      step.collectives[i].unit = found->second;
+}
+
 void read_inside(SQLite::Database& db, Recorded& step, std::int64_t measurement) {
   store::StepReader rows(db);
   std::vector<store::PhaseRow> phases = rows.phases(step.id);
@@ -27,9 +51,10 @@ void read_inside(SQLite::Database& db, Recorded& step, std::int64_t measurement)
     }
     step.gradients.push_back(std::move(gradient));
   }
-  for (store::CollectiveRow& row : rows.collectives_of_step(step.id)) {
+  const std::vector<store::CollectiveRow> collectives = rows.collectives_of_step(step.id);
+  for (const store::CollectiveRow& row : collectives) {
     Collective one;
-    one.op = std::move(row.op);
+    one.op = row.op;
     one.bucket = row.bucket;
     one.bytes = row.bytes;
     one.launch_ns = row.launch_ns - step.start_ns;
@@ -37,6 +62,7 @@ void read_inside(SQLite::Database& db, Recorded& step, std::int64_t measurement)
     one.skew_ns = row.skew_ns.value_or(0);
     step.collectives.push_back(std::move(one));
   }
+  read_units(db, step, collectives);
   SQLite::Statement kernels(db,
                             "SELECT k.device, k.start_ns, k.end_ns FROM kernel k JOIN string s ON s.id = k.name_id "
                             "WHERE k.shard_id = ? AND k.end_ns > ? AND k.start_ns < ? AND s.value NOT LIKE '%nccl%' "

@@ -35,8 +35,16 @@ struct Gradient {
 
 struct Collective {
   std::string op;
+  std::string unit;  // of a sharded training (FSDP) whose parameters or gradients it carries; empty: none
   std::int64_t bucket = -1, bytes = 0, launch_ns = 0, skew_ns = 0;
   std::optional<Span> time;  // empty if it did not end
+};
+
+// Compute or copies of one unit of a sharded training (FSDP) in one pass, from its first begin to its last end.
+struct UnitPass {
+  std::string unit;
+  bool root = false, backward = false, copies = false;
+  Span time;
 };
 
 struct Recorded {
@@ -46,6 +54,7 @@ struct Recorded {
   std::vector<Phase> phases;
   std::vector<Gradient> gradients;
   std::vector<Collective> collectives;                // by start
+  std::vector<UnitPass> units;                        // by start; empty: not sharded, or not recorded
   std::map<std::int64_t, std::vector<Span>> kernels;  // compute kernels by device, in order of start
 
   Span time() const { return {0, duration_ns}; }

@@ -28,6 +28,7 @@ std::string name_of(const Collective& collective, std::int64_t workers) {
   std::string op = collective.op;
   std::replace(op.begin(), op.end(), '_', '-');
   if (workers == 1) op = "local " + op;
+  if (!collective.unit.empty()) return op + " of " + collective.unit;
   return collective.bucket >= 0 ? op + " of bucket " + std::to_string(collective.bucket) : op;
 }
 
@@ -196,6 +197,24 @@ void add_collectives(StepLanes& out, const Recorded& step, const std::optional<s
   for (Lane& lane : lanes) out.lanes.push_back(std::move(lane));
 }
 
+// The units of a sharded training. Compute of the root surrounds that of the other units.
+void add_units(StepLanes& out, const Recorded& step) {
+  Lane compute{"units", {}}, copies{"copies of units", {}};
+  for (const bool root : {true, false})
+    for (const UnitPass& pass : step.units) {
+      if (pass.root != root || pass.time.end_ns <= pass.time.begin_ns) continue;
+      const std::string name = pass.copies     ? "copies of " + pass.unit
+                               : pass.backward ? "backward of " + pass.unit
+                                               : "forward of " + pass.unit;
+      const SegmentKind kind = pass.copies     ? SegmentKind::own_copy
+                               : pass.backward ? SegmentKind::backward
+                                               : SegmentKind::forward;
+      (pass.copies ? copies : compute).segments.push_back(segment(name, kind, pass.time, std::nullopt));
+    }
+  for (Lane* lane : {&compute, &copies})
+    if (!lane->segments.empty()) out.lanes.push_back(std::move(*lane));
+}
+
 void add_other_threads(StepLanes& out, const Recorded& step) {
   std::map<std::int64_t, Lane> lanes;
   for (const Phase& phase : step.phases) {
@@ -235,8 +254,7 @@ std::string note_of(const Recorded& step) {
   const std::string host = "The first lane is the host thread, which launches the work; ";
   if (!step.kernels.empty()) return host + "kernels have their own lanes.";
   return host + "this rank's kernels were not kept (set output.raw: all)" +
-         (step.collectives.empty() ? "."
-                                   : ". Overlapped and exposed communication of this rank are unknown.");
+         (step.collectives.empty() ? "." : ". Overlapped and exposed communication of this rank are unknown.");
 }
 
 }  // namespace
@@ -260,6 +278,7 @@ StepLanes measured_lanes(store::Database& database, std::int64_t measurement, st
       first.segments.push_back(segment(slice.name, slice.kind, slice.time, slice.bytes));
     out.lanes.push_back(std::move(first));
     if (Lane moments = moments_of(step); !moments.segments.empty()) out.lanes.push_back(std::move(moments));
+    add_units(out, step);
     add_collectives(out, step, computes);
     add_kernels(out, step);
     add_other_threads(out, step);

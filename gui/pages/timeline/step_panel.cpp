@@ -7,6 +7,7 @@
 
 #include "analysis/metrics/lanes/step_lanes.hpp"
 #include "analysis/predict/lanes.hpp"
+#include "analysis/predict/sharded/sharded_lanes.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "tracer/store/database.hpp"
 
@@ -35,7 +36,10 @@ Answer read_step(const OpenedFile& file, std::int64_t measurement, std::int64_t 
   }
   try {
     const MeasurementInfo* info = info_of(file, measurement);
-    if (!file.models)
+    if (info != nullptr && info->strategy == "fsdp") {
+      store::Database database = store::Database::open_read(file.path);
+      answer.simulated = fit::simulated_sharded_lanes(database.sql(), info->workers, file.predict);
+    } else if (!file.models)
       answer.why_not_simulated = file.why_no_models;
     else if (info != nullptr)
       answer.simulated = fit::simulated_lanes(file.models, info->strategy, info->workers, file.predict);

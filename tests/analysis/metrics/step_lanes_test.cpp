@@ -1,12 +1,14 @@
 // A measured step as lanes: all records, in the right place, each once.
 #include "analysis/metrics/lanes/step_lanes.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 #include "tests/analysis/report/synthetic_run.hpp"
 
@@ -123,6 +125,51 @@ TEST_F(StepLanesTest, OfDdpKeepWaitingCommunicationAndComputeApart) {
   EXPECT_NEAR(total_s(lanes, SegmentKind::exposed) + total_s(lanes, SegmentKind::skew), 0.020, 1e-12);
 }
 
+TEST_F(StepLanesTest, OfShardedTrainingsShowTheUnits) {
+  const std::int64_t id = run_.measurement(test::train("fsdp", 2));
+  const std::int64_t shard = run_.shard(id, 0);
+  store::Inserter<store::ShardedUnitRow> units(run_.database);
+  units.insert({id, 0, "", 1, {}, 0, {}, 0, {}, {}, {}, 0});
+  units.insert({id, 1, "layers.0", 0, {}, 4096, {}, 4096, {}, {}, {}, 0});
+  const std::int64_t step = bare_step(shard, 3, 1000, 100);
+  phase(step, "forward", 0, 0, 40);
+  phase(step, "backward", 0, 40, 100);
+  run_.collective(shard, step, 5, -1, 4096, 1002 * ms, 1002 * ms, 1008 * ms, 6 * ms);
+  store::Inserter<store::ShardedWorkRow> work(run_.database);
+  const auto add = [&](std::int64_t unit, const char* action, const char* pass, std::int64_t from_ms,
+                       std::int64_t to_ms) {
+    store::ShardedWorkRow row;
+    row.step_id = step;
+    row.unit = unit;
+    row.action = action;
+    row.pass = pass;
+    row.start_ns = from_ms * ms;
+    row.end_ns = to_ms * ms;
+    if (std::string_view(action) == "all_gather") {
+      row.communicator = -7;
+      row.sequence = 5;
+    }
+    work.insert(row);
+  };
+  add(0, "compute", "forward", 0, 40);
+  add(1, "all_gather", "forward", 2, 8);
+  add(1, "copy", "forward", 8, 9);
+  add(1, "compute", "forward", 9, 30);
+  add(1, "compute", "backward", 50, 90);
+  const StepLanes lanes = metrics::measured_lanes(run_.database, id, 0);
+  expect_whole(lanes);
+  const auto lane = [&](const std::string& name) -> std::string {
+    for (const Lane& one : lanes.lanes)
+      if (one.name == name) return text(one);
+    return "no lane " + name;
+  };
+  EXPECT_EQ(lane("units"),
+            "forward of the root (forward) 0-40; forward of layers.0 (forward) 9-30; backward of layers.0 (backward) "
+            "50-90; ");
+  EXPECT_EQ(lane("copies of units"), "copies of layers.0 (copies on the device) 8-9; ");
+  EXPECT_THAT(lane("collectives 1"), testing::HasSubstr("of layers.0"));
+}
+
 TEST_F(StepLanesTest, OfDataParallelShowCopiesAndReplicas) {
   const std::int64_t id = run_.measurement(test::train("dp", 2));
   const std::int64_t shard = run_.shard(id, 0);
@@ -213,7 +260,8 @@ TEST_F(StepLanesTest, OfAGpuWhoseKernelsWereNotKeptLeaveCommunicationUnsplit) {
   EXPECT_EQ(text(lanes.lanes.back()), "all-reduce of bucket 0, in flight (other) 30-60; ");
   EXPECT_EQ(lanes.lanes.back().segments[0].bytes, 4096);
   EXPECT_EQ(text(lanes.lanes[0]), "other (other) 0-10; backward (backward) 10-40; other (other) 40-100; ");
-  EXPECT_NE(lanes.note.find("Overlapped and exposed communication of this rank are unknown"), std::string::npos) << lanes.note;
+  EXPECT_NE(lanes.note.find("Overlapped and exposed communication of this rank are unknown"), std::string::npos)
+      << lanes.note;
 }
 
 TEST_F(StepLanesTest, ACollectiveThatNeverEndedIsWaitedForUntilBackwardEnds) {

@@ -149,6 +149,43 @@ TEST_F(ImportedTimeline, KernelsKeepNamesThatAreNotMangledAndLieByDeviceAndStrea
   EXPECT_EQ(rows(*all, "GPU 1 stream 9"), (Names{{"ncclKernel_AllReduce"}}));
 }
 
+TEST_F(ImportedTimeline, UnitsOfAShardedTrainingHaveTracks) {
+  const auto all = read({}, [](store::Database& db, store::StringInterner&) {
+    store::StepRow step;
+    step.shard_id = 1;
+    step.start_ns = 1000;
+    step.duration_ns = 500;
+    const std::int64_t id = store::Inserter<store::StepRow>(db).insert(step);
+    store::Inserter<store::ShardedUnitRow> units(db);
+    units.insert({1, 0, "", 1, {}, 0, {}, 0, {}, {}, {}, 0});
+    units.insert({1, 1, "layers.0", 0, {}, 4096, {}, 4096, {}, {}, {}, 0});
+    store::Inserter<store::ShardedWorkRow> work(db);
+    const auto add = [&](std::int64_t unit, const char* action, const char* pass, std::int64_t from, std::int64_t to) {
+      store::ShardedWorkRow row;
+      row.step_id = id;
+      row.unit = unit;
+      row.action = action;
+      row.pass = pass;
+      row.start_ns = from;
+      row.end_ns = to;
+      work.insert(row);
+    };
+    add(0, "compute", "forward", 0, 200);
+    add(1, "all_gather", "forward", 0, 20);
+    add(1, "copy", "forward", 20, 25);
+    add(1, "compute", "forward", 25, 150);
+    add(1, "compute", "backward", 200, 400);
+    add(1, "reduce_scatter", "backward", 400, 450);
+  });
+  EXPECT_EQ(rows(*all, "unit root"), (Names{{"forward root"}}));
+  EXPECT_EQ(rows(*all, "unit layers.0"), (Names{{"copies layers.0", "forward layers.0", "backward layers.0"},
+                                                {"all-gather layers.0", "reduce-scatter layers.0"}}));
+  const EventRef first = only(*all, "unit layers.0");
+  EXPECT_EQ(all->rows[first.row].at(0).start_ns, 1020);
+  EXPECT_EQ(all->rows[first.row].at(0).duration_ns, 5);
+  EXPECT_EQ(details(*all, first).front().name, "name");
+}
+
 TEST_F(ImportedTimeline, DetailsTellNoDepthThatNobodyRecorded) {
   const auto all = read({{"aten::add", 0, 10}});
   const auto found = raw_details(file_, *all, only(*all, "host 7"));
