@@ -80,7 +80,9 @@ class Import : public Subcommand {
         ->check(CLI::PositiveNumber);
     app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the traces have no message sizes")
         ->check(CLI::PositiveNumber);
-    app.add_option("--nodes", nodes_, "Number of hosts (traces do not contain this number; default 1)")
+    app.add_option("--workers", workers_, "Number of ranks of the job, if the traces do not contain it")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--nodes", nodes_, "Number of hosts (default: the hosts that the traces name, otherwise 1)")
         ->check(CLI::PositiveNumber);
     app.add_option("--cores", cores_, "Cores of a host, for traces of CPUs (default: the number of ranks)")
         ->check(CLI::PositiveNumber);
@@ -161,6 +163,7 @@ class Import : public Subcommand {
     request.batch_per_worker = batch_per_worker_;
     request.parameter_bytes = parameter_bytes_;
     request.nodes = nodes_;
+    request.workers = workers_;
     request.cores = cores_;
     request.log_ranks = log_ranks_;
     request.model = model_;
@@ -236,7 +239,7 @@ class Import : public Subcommand {
 
   std::vector<std::string> folders_;
   std::string out_, append_, format_ = "table", model_;
-  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_, log_ranks_;
+  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_, log_ranks_, workers_;
   bool full_ = false, overwrite_ = false, partial_ = false, no_raw_ = false;
 };
 

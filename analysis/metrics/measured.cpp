@@ -104,6 +104,12 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     if (const auto found = of_measurement.find(unknown.getColumn(0).getInt64()); found != of_measurement.end())
       all[found->second].communication_known = false;
 
+  SQLite::Statement bounds(db, "SELECT DISTINCT measurement_id FROM diagnostic WHERE code = ?");
+  bounds.bind(1, store::world_size_unknown);
+  while (bounds.executeStep())
+    if (const auto found = of_measurement.find(bounds.getColumn(0).getInt64()); found != of_measurement.end())
+      all[found->second].world_size_known = false;
+
   SQLite::Statement tables(db,
                            "SELECT id, COALESCE(json_extract(options, '$.sync_time'), 0) FROM measurement WHERE kind = "
                            "'import' AND json_valid(options) AND json_extract(options, '$.source') = 'step-table'");

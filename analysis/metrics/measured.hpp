@@ -40,6 +40,7 @@ struct Configuration {
   std::vector<std::int64_t> measurements;  // ids, by repeat
   std::vector<std::int64_t> failed;        // those of `measurements` whose status is failed
   bool communication_known = true;         // false: its times were not recorded, and exposed_s is not known
+  bool world_size_known = true;            // false: world_size is a lower bound
   bool step_times_only = false;            // a table of step times
   std::vector<RunStep> measured, unwrapped, untraced, warmup;
   bool host_known() const { return !measured.empty() && measured.front().host_known; }

@@ -22,29 +22,34 @@
 namespace ddpprof::cli {
 namespace {
 
-import::ImportOptions options_of(const TraceImport& request) {
-  import::ImportOptions options;
-  options.keep_raw = request.keep_raw;
-  options.batch_per_worker = request.batch_per_worker;
-  options.parameter_bytes = request.parameter_bytes;
-  options.nodes = request.nodes;
-  options.cores = request.cores;
-  options.model = request.model;
-  options.model_of_several = std::filesystem::path(request.database).stem().string();
-  options.append = request.append;
-  return options;
+import::ImportOptions options_of(const TraceImport& request){import::ImportOptions options;
+options.keep_raw = request.keep_raw;
+options.batch_per_worker = request.batch_per_worker;
+options.parameter_bytes = request.parameter_bytes;
+options.nodes = request.nodes;
+options.workers = request.workers;
+options.cores = request.cores;
+options.model = request.model;
+options.model_of_several = std::filesystem::path(request.database).stem().string();
+options.append = request.append;
+return options;
+}  // namespace
+
+std::string number_of_ranks(std::int64_t world_size) {
+  return world_size > 0 ? std::to_string(world_size) : "an unknown number";
 }
 
 void show_jobs(const TraceImport& request, const import::ImportResult& result, double seconds, Context& context) {
   if (result.jobs.size() > 1 || request.append)
     for (const import::ImportedJob& job : result.jobs)
       context.messages << fmt::format("ddpprof {}: measurement {}: N = {}, {}{} step{}, from {}\n", request.subcommand,
-                                      job.measurement_id, job.world_size,
+                                      job.measurement_id, number_of_ranks(job.world_size),
                                       job.batch_per_worker > 0 ? fmt::format("batch {}, ", job.batch_per_worker) : "",
                                       job.steps, job.steps == 1 ? "" : "s", job.file.string());
-  const std::string of = result.jobs.size() > 1 ? fmt::format("{} jobs", result.jobs.size())
-                                                : fmt::format("{} rank{} of {}", result.ranks,
-                                                              result.ranks == 1 ? "" : "s", result.world_size);
+  const std::string of = result.jobs.size() > 1
+                             ? fmt::format("{} jobs", result.jobs.size())
+                             : fmt::format("{} rank{} of {}", result.ranks, result.ranks == 1 ? "" : "s",
+                                           number_of_ranks(result.world_size));
   context.messages << fmt::format("ddpprof {}: {} events of {}, {} steps, in {:.1f} s\n", request.subcommand,
                                   result.events, of, result.steps, seconds);
 }
@@ -74,7 +79,7 @@ void import_all(const TraceImport& request, const import::InputFiles& files, Con
     make_database(request.database, request.overwrite, fill, finish);
 }
 
-}  // namespace
+}  // namespace ddpprof::cli
 
 void fit_imported(const std::string& subcommand, store::Database& database, Context& context,
                   const std::optional<fit::PredictOptions>& asked) {

@@ -20,7 +20,7 @@ struct TraceImport {
   bool overwrite = false;
   bool append = false;  // to a database that exists
   bool keep_raw = true;
-  std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes, cores;
+  std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes, cores, workers;
   std::optional<std::int64_t> log_ranks;  // for logs that do not contain it
   std::string model;
   report::Format format{};

@@ -62,6 +62,13 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+bool is_word_of_evaluation(std::string_view word) {
+  static constexpr std::array<std::string_view, 14> words{
+      "val",  "valid",   "validate", "validation", "eval",    "evaluate",   "evaluation",
+      "test", "testing", "infer",    "inference",  "predict", "prediction", "sanity"};
+  return one_of(word, words);
+}
+
 std::string_view without_details(std::string_view text) {
   static constexpr std::array<std::string_view, 4> keys{", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "};
   std::size_t end = std::string_view::npos;
@@ -94,14 +101,14 @@ std::optional<Method> method_of(std::string_view name) {
 std::optional<NumberedStep> numbered_step(std::string_view name) {
   static constexpr std::array<std::string_view, 8> keywords{"iteration", "iter",      "step",  "profilerstep",
                                                             "trainstep", "trainiter", "batch", "globalstep"};
-  static constexpr std::array<std::string_view, 8> others{"micro",     "mini",  "microbatch", "minibatch",
-                                                          "optimizer", "optim", "substep",    "validation"};
+  static constexpr std::array<std::string_view, 7> others{"micro",     "mini",  "microbatch", "minibatch",
+                                                          "optimizer", "optim", "substep"};
   constexpr std::size_t longest = 96;
   if (name.size() > longest || name.empty() || name.find("::") != std::string_view::npos) return std::nullopt;
   if (std::none_of(name.begin(), name.end(), is_digit)) return std::nullopt;
   const std::vector<std::string> words = words_of(name);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (one_of(words[i], others)) return std::nullopt;
+    if (one_of(words[i], others) || is_word_of_evaluation(words[i])) return std::nullopt;
     if (is_digit(words[i].front()) || !is_digit(words[i + 1].front()) || !one_of(words[i], keywords)) continue;
     if (!ends_with_number(words, i + 1)) return std::nullopt;
     const std::optional<std::int64_t> number = step_number(words[i + 1]);

@@ -16,6 +16,10 @@ inline constexpr std::size_t longest_step_range = 96;              // bytes; lon
 // Splits a text into words (in lower case) and whole numbers. All other characters separate.
 std::vector<std::string> words_of(std::string_view text);
 
+// Returns true for a word, in lower case, that names work without training: "val", "validation", "eval", "test",
+// "infer".
+bool is_word_of_evaluation(std::string_view word);
+
 // Returns a range's name without the details that torch.autograd.profiler.emit_nvtx appends to each call:
 // "aten::addmm, seq = 7, …".
 std::string_view without_details(std::string_view text);
@@ -28,7 +32,8 @@ struct Method {
 };
 std::optional<Method> method_of(std::string_view name);
 
-// "iteration 5", "step 3", "ProfilerStep#4", "iter7", "train_step: 9", "Iteration-12", "epoch 2, step 40/100".
+// "iteration 5", "step 3", "ProfilerStep#4", "iter7", "train_step: 9", "Iteration-12", "epoch 2, step 40/100". Not the
+// steps of an evaluation: "val step 3".
 struct NumberedStep {
   std::string pattern;  // equal for all steps of one loop
   std::int64_t number = 0;

@@ -35,6 +35,7 @@ std::vector<std::int64_t> workers_to_predict(store::Database& database) {
 FilesImport import_table(store::Database& into, const std::filesystem::path& file, const ImportOptions& options) {
   for (const auto& [given, option] : {std::pair{options.batch_per_worker, "--batch-per-worker"},
                                       {options.parameter_bytes, "--param-bytes"},
+                                      {options.workers, "--workers"},
                                       {options.nodes, "--nodes"},
                                       {options.cores, "--cores"}})
     if (given)

@@ -302,6 +302,8 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
         const auto name = device.find("name");
         if (name != device.end() && name->is_string()) rank_.devices.push_back(name->get<std::string>());
       }
+  } else if (key == "host_name" && value.is_string()) {
+    rank_.host = value.get<std::string>();
   } else if (key == "baseTimeNanoseconds" && value.is_number_integer()) {
     const json object{{"base", value}};
     const std::optional<std::int64_t> base_ns = whole(object, "base");

@@ -120,6 +120,8 @@ std::optional<std::int64_t> batch_of(std::string_view operation, std::string_vie
   if (!shape) return std::nullopt;
   const std::vector<std::int64_t> extents = whole_numbers(*shape);
   if (extents.empty() || extents.front() < 1 || extents.front() > most_samples) return std::nullopt;
+  // The positions [1, 512] of all samples. If the batch is 1, later layers show it.
+  if (operation == "aten::embedding" && extents.size() > 1 && extents.front() == 1) return std::nullopt;
   return extents.front();
 }
 

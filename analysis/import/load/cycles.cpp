@@ -23,13 +23,31 @@ std::pair<std::int64_t, std::int64_t> span_of(const ReadRank& file) {
   return {file.base_ns + span.first_ns, file.base_ns + span.last_ns};
 }
 
+// Returns HOST_PID of the names that torch.profiler.tensorboard_trace_handler gives: HOST_PID.TIME.pt.trace.json. Empty
+// for other names.
+std::string worker_of(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const std::size_t end = name.find(".pt.trace.json");
+  if (end == std::string::npos || end == 0) return "";
+  const std::size_t time = name.rfind('.', end - 1);
+  return time == std::string::npos ? "" : name.substr(0, time);
+}
+
+// Processes of two hosts may have equal ids.
+bool on_other_hosts(const ReadRank& a, const ReadRank& b) {
+  const auto differ = [](const std::string& one, const std::string& other) {
+    return !one.empty() && !other.empty() && one != other;
+  };
+  return differ(a.training.shard.info.host, b.training.shard.info.host) || differ(worker_of(a.file), worker_of(b.file));
+}
+
 bool one_process(const ReadRank& a, const ReadRank& b) {
   const auto identity = [](const ReadRank& file) {
     return std::tuple(file.pid, file.rank ? file.rank : rank_in_name(file.file), file.world_size, file.backend,
                       file.devices, file.training.on_device, file.training.parameter_bytes);
   };
   return a.pid != 0 && !a.recorded && !b.recorded && a.part.empty() && b.part.empty() && a.file != b.file &&
-         identity(a) == identity(b);
+         !on_other_hosts(a, b) && identity(a) == identity(b);
 }
 
 // The annotated steps of a process are numbered on from cycle to cycle. Another run begins anew.

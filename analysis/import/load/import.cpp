@@ -72,7 +72,20 @@ void check_options(const ImportOptions& options, const std::vector<JobToWrite>& 
   }
 }
 
+// Gives the files the number of ranks of option --workers.
+void set_workers(std::vector<ReadRank>& files, std::int64_t workers) {
+  for (ReadRank& file : files) {
+    if (file.world_size_stated && *file.world_size != workers)
+      throw ImportError(
+          fmt::format("--workers {}: {} states that its job has {} ranks (expected files that do not "
+                      "state the number of ranks, or the same number)",
+                      workers, file.file.string(), *file.world_size));
+    file.world_size = workers;
+  }
+}
+
 std::vector<JobToWrite> divide(std::vector<ReadRank> files, const ImportOptions& options) {
+  if (options.workers) set_workers(files, *options.workers);
   std::vector<JobToWrite> jobs;
   for (const std::vector<std::size_t>& members : jobs_of(files)) {
     JobToWrite& job = jobs.emplace_back();

@@ -30,7 +30,7 @@ class JobWriter {
       : database_(database), options_(options), job_(std::move(job)), first_shard_(first_shard) {}
 
   ImportedJob run(const SharedFacts& shared, std::size_t number) {
-    result_.world_size = job_.assignment.world_size;
+    if (job_.assignment.world_size_known) result_.world_size = job_.assignment.world_size;
     for (const Note& note : job_.notes) add(std::nullopt, note);
     for (const Note& note : job_.assignment.notes) add(std::nullopt, note);
     make_shards();
@@ -68,6 +68,9 @@ class JobWriter {
       shard.rank = *job_.assignment.ranks[i];
       shard.raw_kept = options_.keep_raw;
       shard.trace = std::move(file.training.shard);
+      // Samples are multiplied by the number of ranks.
+      if (!job_.assignment.world_size_known)
+        for (ingest::StepFact& step : shard.trace.steps) step.samples = 0;
       // Without host events, device events give the begin and the end of the recording.
       store::EventSpan& events = shard.trace.events;
       if (events.last_ns < events.first_ns && !file.training.device_times.empty()) {

@@ -209,11 +209,17 @@ void write_device_times(store::Database& database, std::span<const ImportedRank>
 }  // namespace
 
 std::int64_t hosts_of(std::span<const ReadRank* const> ranks) {
-  // Recorded processes, and traces of ddpprof's Python module, have the identity of their host; other traces do not.
+  // Recorded processes, and traces of ddpprof's Python module, have the identity of their host. Traces of torch 2.12
+  // and newer and exports of Nsight Systems have its name.
   std::set<std::string> hosts;
   for (const ReadRank* rank : ranks) {
-    if (rank->recorded) hosts.insert(rank->clock);
-    if (rank->job && !rank->job->boot_id.empty()) hosts.insert(rank->job->boot_id);
+    const std::string& name = rank->training.shard.info.host;
+    if (rank->recorded)
+      hosts.insert(rank->clock);
+    else if (rank->job && !rank->job->boot_id.empty())
+      hosts.insert(rank->job->boot_id);
+    else if (!name.empty())
+      hosts.insert(name);
   }
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(hosts.size()));
 }
@@ -227,13 +233,14 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   store::MeasurementRow& row = described.row;
   row.kind = "import";
   row.strategy = strategy_of(ranks, notes);
+  if (!assignment.world_size_known) row.strategy = "other";
   row.world_size = assignment.world_size;
   row.device = used_device(file) ? "cuda" : "cpu";
   row.backend = shared.backend_of(file);
   row.model = shared.model_of(job);
   row.parameter_count = training.parameter_count;
   row.parameter_bytes = training.parameter_bytes;
-  row.batch_per_worker = training.batch_per_worker;
+  if (assignment.world_size_known) row.batch_per_worker = training.batch_per_worker;
   row.accumulation = training.accumulation;
   row.precision = "recorded";
   row.threads_per_rank = 1;

@@ -8,8 +8,11 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -85,6 +88,37 @@ std::string name_of(const ReadRank& file) {
   return file.part.empty() ? name : fmt::format("{} ({})", name, file.part);
 }
 
+// Without a recorded number of ranks, the files are all ranks if they are at least two and have the ranks from 0 on. A
+// job without any collective has one rank.
+void judge_world_size(std::span<const ReadRank> files, RankAssignment& assignment, std::size_t ranks) {
+  const bool recorded = std::ranges::any_of(files, [](const ReadRank& file) { return file.world_size.has_value(); });
+  const bool communicates = std::ranges::any_of(files, [](const ReadRank& file) {
+    return !file.training.shard.collectives.empty() ||
+           std::ranges::find(file.training.notes, store::collective_kernels_unknown, &Note::code) !=
+               file.training.notes.end();
+  });
+  if (recorded || !communicates) return;
+  constexpr const char* advice =
+      "give --workers N, or record with torch.profiler of torch 2.1 or newer after "
+      "init_process_group: traces then have distributedInfo";
+  if (assignment.missing.empty() && ranks > 1) {
+    assignment.notes.push_back({Severity::info, "world_size_by_files", static_cast<std::int64_t>(ranks),
+                                fmt::format("the number of ranks is not recorded: N = {}, the number of ranks with a "
+                                            "file, is assumed",
+                                            ranks),
+                                "give --workers N if there were more ranks"});
+    return;
+  }
+  assignment.world_size_known = false;
+  assignment.missing.clear();
+  assignment.world_size = std::max<std::int64_t>(2, assignment.world_size);
+  assignment.notes.push_back(
+      {Severity::warning, store::world_size_unknown, 1,
+       "the number of ranks N is not recorded: the job communicates, but neither distributedInfo nor the groups of its "
+       "collectives give N; throughput, global batch, efficiency and learning rate depend on N and are not shown",
+       advice});
+}
+
 }  // namespace
 
 constexpr std::int64_t largest_rank_in_name = 99'999;
@@ -95,6 +129,9 @@ std::optional<std::int64_t> rank_in_name(const std::filesystem::path& path) {
   std::optional<std::int64_t> found;
   for (std::size_t at = name.find("rank"); at != std::string::npos; at = name.find("rank", at + 1)) {
     if (at > 0 && std::isalpha(static_cast<unsigned char>(name[at - 1])) != 0) continue;  // "frank-2024"
+    // "local_rank3" is the place on a host, "node_rank1" the host.
+    const std::string_view before = std::string_view(name).substr(0, at > 0 ? at - 1 : 0);
+    if (before.ends_with("local") || before.ends_with("node") || before.ends_with("group")) continue;
     std::size_t digits = at + 4;
     while (digits < name.size() && (name[digits] == '_' || name[digits] == '-' || name[digits] == '=')) ++digits;
     std::int64_t rank = 0;
@@ -169,6 +206,7 @@ RankAssignment assign_ranks(std::span<const ReadRank> files) {
          "import the files of one run at a time"});
   for (std::int64_t rank = 0; rank < assignment.world_size && assignment.world_size <= (std::int64_t{1} << 20); ++rank)
     if (!taken.contains(rank)) assignment.missing.push_back(rank);
+  judge_world_size(files, assignment, taken.size());
   return assignment;
 }
 

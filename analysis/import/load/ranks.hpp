@@ -14,13 +14,16 @@
 namespace ddpprof::import {
 
 // Returns the rank in a file's name: 1 for "trace_8_rank_1.json", 0 for "rank0.json.gz", none without a rank in the
-// name.
+// name. local_rank3 and node_rank1 are not the rank of the job.
 std::optional<std::int64_t> rank_in_name(const std::filesystem::path&);
 
 struct RankAssignment {
   // one per file; none: left out, because another file has the same rank
   std::vector<std::optional<std::int64_t>> ranks;
   std::int64_t world_size = 1;
+  // False: the ranks communicate, but no file has their number, and the files are not the ranks from 0 on. world_size
+  // is then a lower bound, and `missing` is empty.
+  bool world_size_known = true;
   std::vector<std::int64_t> missing;
   std::vector<Note> notes;
 };

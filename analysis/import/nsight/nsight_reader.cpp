@@ -72,6 +72,7 @@ void NsightReader::read() {
          "the known tables are imported; copy the file again, or export the report again");
   read_kernels();
   if (ranks_.empty()) return;
+  read_graphs();
   read_copies("CUPTI_ACTIVITY_KIND_MEMCPY", Work::copy);
   read_copies("CUPTI_ACTIVITY_KIND_MEMSET", Work::set);
   read_calls("CUPTI_ACTIVITY_KIND_RUNTIME", false);
@@ -276,6 +277,43 @@ void NsightReader::read_copies(std::string_view table, Work work) {
     ++rank->trace.events;
   }
   ended(scan, table);
+}
+
+void NsightReader::read_graphs() {
+  constexpr std::string_view graphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+  if (!file_.has(graphs)) return;
+  static constexpr std::array<std::string_view, 6> columns{"start",     "end",      "deviceId",
+                                                           "globalPid", "streamId", "correlationId"};
+  Scan scan(file_, graphs, columns);
+  while (scan.next()) {
+    const std::optional<Span> time = time_of(scan, graphs);
+    const std::optional<std::int64_t> device = scan.integer(2), process = scan.integer(3);
+    if (!time) continue;
+    NsightRank* rank = nullptr;
+    if (device && process && !one_process_) {
+      rank = rank_at({process_of(*process), *device}, false);
+    } else if (device) {
+      const auto here = [&](const auto& one) { return one->place.device == *device; };
+      if (std::ranges::count_if(ranks_, here) == 1) rank = std::ranges::find_if(ranks_, here)->get();
+    }
+    if (!rank) {
+      ++graphs_elsewhere_;
+      continue;
+    }
+    ++graphs_;
+    RawSlice raw;
+    raw.slice.start_ns = time->start_ns;
+    raw.slice.end_ns = time->end_ns;
+    raw.slice.name = rank->trace.names.intern("CUDA graph");
+    raw.slice.device = static_cast<std::int32_t>(rank->place.device);
+    raw.slice.stream = stream_in(scan, graphs);
+    raw.slice.work = Work::compute;
+    raw.correlation = scan.integer(5).value_or(-1);
+    rank->trace.slices.add(raw.slice, scan.integer(5));
+    rank->raw.slice(raw);
+    ++rank->trace.events;
+  }
+  ended(scan, graphs);
 }
 
 void NsightReader::read_calls(std::string_view table, bool driver) {

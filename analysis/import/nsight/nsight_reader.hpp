@@ -75,6 +75,8 @@ class NsightReader {
 
   void read_kernels();
   void read_copies(std::string_view table, Work work);
+  // CUDA graphs that were recorded as a whole: the device computes while one runs.
+  void read_graphs();
   void read_calls(std::string_view table, bool driver);
   void read_nvtx();
   void range(Process&, const Scan&, std::int64_t thread, std::string_view text, Span time, bool mark);
@@ -109,6 +111,7 @@ class NsightReader {
   std::vector<Note> notes_;
   std::int64_t too_many_ = 0, elsewhere_ = 0, unended_ = 0, payloads_ = 0, copies_elsewhere_ = 0;
   std::int64_t nccl_ranges_ = 0;
+  std::int64_t graphs_ = 0, graphs_elsewhere_ = 0;
 };
 
 }  // namespace ddpprof::import

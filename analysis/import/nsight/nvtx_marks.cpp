@@ -22,6 +22,9 @@ void NvtxMarks::add(std::span<RankTrace* const> ranks, std::int64_t tid, std::st
   const auto each = [&](auto member) {
     for (RankTrace* rank : ranks) (rank->*member).push_back(time);
   };
+  if (meaning == NvtxMeaning::backward || meaning == NvtxMeaning::optimizer || meaning == NvtxMeaning::gradient ||
+      meaning == NvtxMeaning::backward_op)
+    steps_.add_training(time.start_ns);
   switch (meaning) {
     case NvtxMeaning::forward:
       return each(&RankTrace::forwards);
@@ -60,7 +63,7 @@ void NvtxMarks::add(std::span<RankTrace* const> ranks, std::int64_t tid, std::st
       batches_.emplace_back(time.start_ns, *batch);
 }
 
-StepFinder::Found NvtxMarks::set_steps_and_batch(std::span<RankTrace* const> ranks) const {
+StepFinder::Found NvtxMarks::set_steps_and_batch(std::span<RankTrace* const> ranks) {
   const StepFinder::Found found = steps_.find({ranks.front()->first_ns, ranks.front()->last_ns});
   for (RankTrace* rank : ranks) {
     rank->steps = found.steps;

@@ -24,7 +24,7 @@ class NvtxMarks {
   void add_step(std::string_view name, std::int64_t number, Span time) { steps_.add_known(name, number, time); }
 
   // Sets the ranks' steps and batch, which need all ranges. Returns how the steps were found.
-  StepFinder::Found set_steps_and_batch(std::span<RankTrace* const> ranks) const;
+  StepFinder::Found set_steps_and_batch(std::span<RankTrace* const> ranks);
 
  private:
   NvtxMeaning meaning(std::string_view name);

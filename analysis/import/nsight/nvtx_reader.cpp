@@ -138,6 +138,11 @@ void NsightReader::finish_ranks() {
       set_messages(trace, messages);
       rank->raw.flush();
     }
+    if (!found.others.empty())
+      note(Severity::info, "step_ranges", static_cast<std::int64_t>(found.steps.size()),
+           fmt::format("process {}: the ranges \"{}\" are the steps; these ranges are not: {}", pid_of(id), found.name,
+                       fmt::join(found.others, ", ")),
+           "ranges that contain a backward or an optimizer's step are preferred, then those that cover most time");
     if (found.by_repetition)
       note(Severity::info, "steps_by_repetition", static_cast<std::int64_t>(found.steps.size()),
            fmt::format("process {}: no range is named like a step; the ranges \"{}\" are used as steps, because they "
@@ -183,14 +188,16 @@ void NsightReader::report_missing_data() {
   if (nccl_ranges_ > 0 && payloads_ == 0)
     note(Severity::info, "no_payloads", nccl_ranges_, "NCCL's ranges without payloads: message sizes are unknown",
          "export with --include-blobs=true or --include-json=true");
-  if (file_.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")) {
-    Scan scan(file_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {});
-    while (scan.next()) continue;
-    if (scan.rows() > 0)
-      note(Severity::warning, "graphs_as_a_whole", scan.rows(),
-           "CUDA graphs were recorded as a whole: their kernels are not in the file and are not counted",
-           "record with --cuda-graph-trace=node");
-  }
+  if (graphs_ > 0)
+    note(Severity::warning, "graphs_as_a_whole", graphs_,
+         "CUDA graphs were recorded as a whole: the time of a graph counts as compute, and kernels and collectives in "
+         "it "
+         "are not distinguished, so communication in graphs is unknown",
+         "record with --cuda-graph-trace=node");
+  if (graphs_elsewhere_ > 0)
+    note(Severity::warning, "graphs_left_out", graphs_elsewhere_,
+         "CUDA graphs recorded as a whole, of a process and device without other kernels: they are left out",
+         "record with --cuda-graph-trace=node");
 }
 
 }  // namespace ddpprof::import

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "analysis/import/trace/checked.hpp"
+#include "tracer/format/step_name.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -14,7 +16,7 @@ bool encloses_steps(std::string_view name) {
   for (const char c : name) letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   for (const std::string_view word : {"epoch", "train", "main", "fit", "valid", "eval", "test", "init", "warm"})
     if (letters.starts_with(word)) return true;
-  return false;
+  return std::ranges::any_of(vocabulary::words_of(name), vocabulary::is_word_of_evaluation);
 }
 
 bool follow_each_other(std::vector<StepMark>& steps) {
@@ -54,19 +56,43 @@ void StepFinder::add(std::int64_t tid, std::string_view name, NvtxMeaning meanin
   if (candidate.steps.size() <= most_spans) candidate.steps.push_back({0, {}, time});
 }
 
+void StepFinder::add_training(std::int64_t at_ns) {
+  if (training_ns_.size() < most_moments) training_ns_.push_back(at_ns);
+}
+
+bool StepFinder::trains(const Candidate& candidate) const {
+  return std::ranges::any_of(candidate.steps, [&](const StepMark& step) {
+    const auto first = std::ranges::lower_bound(training_ns_, step.time.start_ns);
+    return first != training_ns_.end() && *first < step.time.end_ns;
+  });
+}
+
 const StepFinder::Candidates::value_type* StepFinder::widest(const Candidates& candidates, std::size_t least,
-                                                             std::int64_t least_ns) {
+                                                             std::int64_t least_ns) const {
   const Candidates::value_type* best = nullptr;
+  bool best_trains = false;
   for (const auto& entry : candidates) {
     const Candidate& candidate = entry.second;
     if (candidate.steps.size() < least || candidate.total_ns < least_ns) continue;
-    if (!best || candidate.total_ns > best->second.total_ns) best = &entry;
+    const bool entry_trains = trains(candidate);
+    if (best && (best_trains != entry_trains ? best_trains : candidate.total_ns <= best->second.total_ns)) continue;
+    best = &entry;
+    best_trains = entry_trains;
   }
   return best;
 }
 
-StepFinder::Found StepFinder::find(Span traced) const {
+std::vector<std::string> StepFinder::names_besides(const std::string& chosen) const {
+  std::set<std::string> names;
+  for (const Candidates* candidates : {&numbered_, &called_})
+    for (const auto& [key, candidate] : *candidates)
+      if (key.second != chosen) names.insert(key.second);
+  return {names.begin(), names.end()};
+}
+
+StepFinder::Found StepFinder::find(Span traced) {
   Found found;
+  std::ranges::sort(training_ns_);
   if (!known_.empty()) {
     found.name = known_.front().name;
     found.steps = known_;
@@ -77,8 +103,12 @@ StepFinder::Found StepFinder::find(Span traced) const {
     return found;
   }
   const Candidates::value_type* best = widest(numbered_, 1, 0);
-  const bool numbers = best != nullptr;
-  if (!best) best = widest(called_, 2, 0);
+  bool numbers = best != nullptr;
+  const Candidates::value_type* called = widest(called_, 2, 0);
+  if (called && (!best || (!trains(best->second) && trains(called->second)))) {
+    best = called;
+    numbers = false;
+  }
   if (!best) {
     Candidates fit;
     for (const auto& [key, candidate] : repeated_) {
@@ -94,6 +124,7 @@ StepFinder::Found StepFinder::find(Span traced) const {
   } else {
     found.name = best->first.second;
     found.steps = best->second.steps;
+    found.others = names_besides(found.name);
     follow_each_other(found.steps);
   }
   // If numbers start again, as in each epoch, two steps would have one number.

@@ -97,10 +97,11 @@ class Model {
                        with),
            "use more warm-up steps in the profiler's schedule (torch.profiler.schedule(warmup=…)); the medians include "
            "these steps");
-    else if (with > 0 && between > 0)
-      note(Severity::warning, "steps_without_reduction", between,
+    else if (with > 0 && (between > 0 || without > 1))
+      note(Severity::warning, "steps_without_reduction", std::max(between, without),
            fmt::format("steps that reduce no gradients, besides {} that do: with gradient accumulation, each "
-                       "micro-batch was annotated as a step",
+                       "micro-batch was annotated as a step, so step time, throughput and prediction are those of a "
+                       "mixture",
                        with),
            "call prof.step() once per optimizer step; medians over both kinds of steps describe neither kind");
     if (with == 0 && without > 0 && !collectives_.empty())
@@ -147,8 +148,43 @@ class Model {
     facts_.parameters_known = true;
     facts_.parameter_bytes = bytes;
     facts_.parameter_count = numel;
-    fill_buckets(view, message_bytes > 0 && 2 * message_bytes == bytes ? 2 : 1);
+    if (options_.parameter_bytes && *options_.parameter_bytes != bytes)
+      note(Severity::warning, "param_bytes_unused", 1,
+           fmt::format("--param-bytes {} is not used: the recorded shapes of the gradients are {} bytes",
+                       *options_.parameter_bytes, bytes),
+           "leave the option out");
+    if (message_bytes == 0 && !view.buckets.empty())
+      fill_by_launch(view);
+    else
+      fill_buckets(view, message_bytes > 0 && 2 * message_bytes == bytes ? 2 : 1);
     return true;
+  }
+
+  // Without message sizes: a bucket is launched when its last gradient is ready, so it has the gradients that became
+  // ready since the launch of the bucket before.
+  void fill_by_launch(const StepView& view) {
+    std::vector<ingest::MemberFact> members;
+    std::vector<std::int64_t> bytes(view.buckets.size(), 0);
+    const auto count = static_cast<std::int64_t>(view.gradients.size());
+    std::size_t bucket = 0;
+    for (std::size_t i = 0; i < view.gradients.size(); ++i) {
+      const GradientMark& mark = view.gradients[i];
+      while (bucket + 1 < bytes.size() && view.buckets[bucket]->launch_ns < mark.ready_ns) ++bucket;
+      bytes[bucket] = sum_of(bytes[bucket], mark.numel * mark.element_bytes);
+      members.push_back({1, static_cast<std::int64_t>(bucket), count - 1 - static_cast<std::int64_t>(i), INT64_MIN});
+    }
+    if (std::ranges::find(bytes, 0) != bytes.end()) {
+      note(Severity::warning, "sizes_unknown", static_cast<std::int64_t>(bytes.size()),
+           "all-reduces without recorded message sizes, and some of them were launched without a new gradient: "
+           "bandwidth cannot be separated from latency",
+           "profile with torch 2.1 or newer, which records message sizes");
+      return;
+    }
+    assumed_ = std::move(bytes);
+    facts_.members = std::move(members);
+    note(Severity::info, "sizes_by_gradients", static_cast<std::int64_t>(assumed_.size()),
+         "message sizes were not recorded: a bucket has the gradients that became ready before its launch",
+         "profile with torch 2.1 or newer, which records them");
   }
 
   // DDP fills one bucket after the other in ready order, so message sizes give the end of each bucket. `shrink` is how

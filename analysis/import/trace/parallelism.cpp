@@ -163,6 +163,10 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     if (gradient->group_size > 1 && gradient->group_size < world_size)
       return as(Parallelism::model, fmt::format("gradients are reduced within groups of {} of the {} ranks",
                                                 gradient->group_size, world_size));
+    if (computing_devices > 1)
+      return as(
+          Parallelism::model,
+          fmt::format("one process computed on {} devices, as a model that spans devices does", computing_devices));
     return {Parallelism::data, "", std::move(unsure)};
   }
   if (rank.replicated_forwards > 0)

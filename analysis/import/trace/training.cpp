@@ -72,7 +72,8 @@ class TrainingBuilder {
     add_phases();
     add_model();
     add_totals();
-    training_.sharding = sharded_training(rank_, recognised.kind == Parallelism::sharded, placed_, collectives_, training_.shard.waits);
+    training_.sharding =
+        sharded_training(rank_, recognised.kind == Parallelism::sharded, placed_, collectives_, training_.shard.waits);
     training_.memory = memory_of(rank_, host_.steps);
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
@@ -126,33 +127,7 @@ class TrainingBuilder {
           "times",
           "they are left out, so device times are too low by these events; record the trace again if many are missing");
     }
-    add_called_kernels();
-  }
-
-  // Several kernels of one call execute one collective.
-  void add_called_kernels() {
-    std::map<std::size_t, CollectiveRun> of_call;
-    for (const SliceStore::Called& called : rank_.slices.called()) {
-      const CollectiveCall& call = rank_.calls[called.call];
-      const auto [found, fresh] = of_call.try_emplace(called.call);
-      CollectiveRun& run = found->second;
-      if (!fresh) {
-        run.time.start_ns = std::min(run.time.start_ns, called.slice.start_ns);
-        run.time.end_ns = std::max(run.time.end_ns, called.slice.end_ns);
-        ++run.kernels;
-        continue;
-      }
-      run.time = {called.slice.start_ns, called.slice.end_ns};
-      run.op = call.op;
-      run.bytes = call.bytes;
-      run.integral = call.integral;
-      run.external_id = call.external_id;
-      run.sequence = call.sequence;
-      run.group = call.group;
-      run.group_size = call.group_size;
-      run.stream = called.slice.stream;
-    }
-    for (auto& [call, run] : of_call) rank_.runs.push_back(run);
+    add_called_kernels(rank_);
   }
 
   // If the communication's times are missing, the rank is reported, not predicted.
@@ -217,15 +192,22 @@ class TrainingBuilder {
     DeviceTimes times(windows);
     launch_collectives(rank_.slices, collectives_);
     order_.emplace(moments());
-    std::set<std::int32_t> computing;
+    std::map<std::int32_t, std::int64_t> computing_ns;  // by device
     rank_.slices.for_each([&](const Slice& slice) {
       times.add(slice);
       order_->add(slice);
-      if (slice.work == Work::compute) computing.insert(slice.device);
+      if (slice.work != Work::compute) return;
+      std::int64_t& sum_ns = computing_ns[slice.device];
+      sum_ns = sum_of(sum_ns, slice.end_ns - slice.start_ns);
     });
     times.finish();
     order_->finish();
-    computing_devices_ = static_cast<std::int64_t>(computing.size());
+    // A few kernels on another device, of a check or an initialisation, are not a part of the model.
+    constexpr std::int64_t least_part = 20;
+    std::int64_t most_ns = 0;
+    for (const auto& [device, ns] : computing_ns) most_ns = std::max(most_ns, ns);
+    computing_devices_ =
+        std::ranges::count_if(computing_ns, [&](const auto& device) { return device.second >= most_ns / least_part; });
     training_.device_times.push_back({"all", times.extent(), times.whole()});
     if (host_.source == StepSource::annotations)
       for (std::size_t i = 0; i < windows.size(); ++i)
@@ -331,11 +313,24 @@ class TrainingBuilder {
         training_.shard.phases.begin(), training_.shard.phases.end(),
         [](const ingest::PhaseFact& a, const ingest::PhaseFact& b) { return a.time.start_ns < b.time.start_ns; });
     const UsualPasses passes = usual_passes(placed_);
-    training_.accumulation = passes.count;
+    training_.accumulation = passes.accumulation();
+    if (passes.updates > 1)
+      note(Severity::warning, "several_updates", passes.updates,
+           fmt::format("a step has {} optimizer steps, each after a backward of its own: networks that are trained in "
+                       "turn (a GAN), or several iterations in one annotated step; the samples of one of them count as "
+                       "the batch of the step",
+                       passes.updates),
+           "if one annotation covers several iterations, call prof.step() after each of them; otherwise the batch is "
+           "right if all networks train with the same samples");
     if (passes.other_steps > 0)
       note(Severity::info, "passes_differ", passes.other_steps,
            fmt::format("steps whose number of backwards is not {}, as in most steps", passes.count),
            "profile whole steps: a schedule's window begins and ends with one");
+  }
+
+  // Micro-batches of different samples in a step.
+  static std::int64_t samples_passes(const HostStep& step) {
+    return UsualPasses{static_cast<std::int64_t>(step.passes.size()), 0, updates_of(step)}.accumulation();
   }
 
   void add_model() {
@@ -343,9 +338,9 @@ class TrainingBuilder {
     training_.batch_per_worker =
         options_.batch_per_worker.value_or(stated ? rank_.job->batch : rank_.batch.value_or(0));
     for (std::size_t i = 0; i < placed_.size(); ++i)
-      training_.shard.steps[i].samples = product_of(
-          {training_.batch_per_worker,
-           placed_[i]->has_backward() ? static_cast<std::int64_t>(placed_[i]->passes.size()) : training_.accumulation});
+      training_.shard.steps[i].samples =
+          product_of({training_.batch_per_worker,
+                      placed_[i]->has_backward() ? samples_passes(*placed_[i]) : training_.accumulation});
     const Moments at{[this](std::int64_t moment_ns) { return end_at(moment_ns); }};
     const ModelFacts model = model_of(rank_, placed_, collectives_, options_, at);
     training_.shard.parameters = model.parameters;
@@ -381,10 +376,18 @@ class TrainingBuilder {
     for (const std::vector<Window>& of_step : other_waits)
       all_waits.insert(all_waits.end(), of_step.begin(), of_step.end());
     DeviceTimes times(windows), waits(all_waits);
-    rank_.slices.for_each([&](const Slice& slice) {
+    const auto add = [&](const Slice& slice) {
       times.add(slice);
       if (!all_waits.empty()) waits.add(slice);
+    };
+    // Collectives that the host executes are communication as well, and compute of the device may hide them.
+    const std::vector<Slice> host_runs = runs_on_host(collectives_);
+    auto run = host_runs.begin();
+    rank_.slices.for_each([&](const Slice& slice) {
+      for (; run != host_runs.end() && run->start_ns <= slice.start_ns; ++run) add(*run);
+      add(slice);
     });
+    for (; run != host_runs.end(); ++run) add(*run);
     times.finish();
     waits.finish();
     std::size_t wait = 0;
@@ -395,7 +398,7 @@ class TrainingBuilder {
         idle_ns -= window.end_ns - window.start_ns - waits.windows()[wait++].busy_ns;
       shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns,
                               times.whole().kernels > 0 ? std::optional(idle_ns) : std::nullopt});
-      busy_ns_.push_back(time.busy_ns);
+      idle_ns_.push_back(idle_ns);
     }
   }
 
@@ -448,16 +451,16 @@ class TrainingBuilder {
     if (host_.source == StepSource::forwards)
       source("steps_by_forward",
              "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");
-    std::int64_t span_ns = 0, busy_ns = 0;
-    for (std::size_t i = 0; i < busy_ns_.size(); ++i) {
+    std::int64_t span_ns = 0, idle_ns = 0;
+    for (std::size_t i = 0; i < idle_ns_.size(); ++i) {
       span_ns += training_.shard.steps[i].time.end_ns - training_.shard.steps[i].time.start_ns;
-      busy_ns += busy_ns_[i];
+      idle_ns += idle_ns_[i];
     }
-    if (span_ns > 0 && busy_ns < span_ns / 2)
+    if (span_ns > 0 && idle_ns > span_ns / 2)
       note(
-          Severity::warning, "device_idle", static_cast<std::int64_t>(busy_ns_.size()),
+          Severity::warning, "device_idle", static_cast<std::int64_t>(idle_ns_.size()),
           fmt::format("the devices were idle for {:.0f} % of the steps: the host launched too slowly",
-                      100.0 * (1.0 - static_cast<double>(busy_ns) / static_cast<double>(span_ns))),
+                      100.0 * static_cast<double>(idle_ns) / static_cast<double>(span_ns)),
           "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
           "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
           "per worker");
@@ -477,7 +480,7 @@ class TrainingBuilder {
   std::vector<const HostStep*> placed_;  // one per step of the shard
   std::vector<Collective> collectives_;
   std::optional<LaunchOrder> order_;
-  std::vector<std::int64_t> busy_ns_;  // per step
+  std::vector<std::int64_t> idle_ns_;  // per step, without waits for data
   std::int64_t empty_steps_ = 0, computing_devices_ = 0;
 };
 

@@ -137,6 +137,16 @@ bool runs_inside(const Span& optimizer, const Span& backward) {
   return optimizer.start_ns <= backward.start_ns && backward.end_ns <= optimizer.end_ns;
 }
 
+std::int64_t updates_of(const HostStep& step) {
+  std::int64_t updates = 1;
+  for (std::size_t k = 1; k < step.passes.size(); ++k)
+    updates += std::ranges::any_of(step.optimizers, [&](const Span& optimizer) {
+      return optimizer.start_ns >= step.passes[k - 1].backward.end_ns &&
+             optimizer.start_ns < step.passes[k].backward.start_ns;
+    });
+  return updates;
+}
+
 UsualPasses usual_passes(const std::vector<const HostStep*>& steps) {
   std::map<std::int64_t, std::int64_t> counts;
   std::int64_t with_any = 0;
@@ -148,7 +158,13 @@ UsualPasses usual_passes(const std::vector<const HostStep*>& steps) {
   std::pair<std::int64_t, std::int64_t> usual{1, 0};
   for (const auto& [passes, count] : counts)
     if (count >= usual.second) usual = {passes, count};
-  return {usual.first, with_any - usual.second};
+  std::map<std::int64_t, std::int64_t> updates;
+  for (const HostStep* step : steps)
+    if (static_cast<std::int64_t>(step->passes.size()) == usual.first) ++updates[updates_of(*step)];
+  std::pair<std::int64_t, std::int64_t> most{1, 0};
+  for (const auto& [number, count] : updates)
+    if (count > most.second) most = {number, count};
+  return {usual.first, with_any - usual.second, most.first};
 }
 
 HostSteps find_steps(RankTrace& rank) {

@@ -47,10 +47,16 @@ struct HostSteps {
 // Consumes the rank's marks. The gradients must be ordered by time and the sorters finished.
 HostSteps find_steps(RankTrace&);
 
+// Returns the number of groups of backwards that an optimizer's step follows: 1 with gradient accumulation, 2 if two
+// optimizers update two networks in turn, each after its own backward. At least 1.
+std::int64_t updates_of(const HostStep&);
+
 // The most frequent number of backwards per step, among steps with a backward (ties go to the larger number; 1 without
-// a backward), and the number of steps with another number.
+// a backward), the number of steps with another number, and the most frequent updates_of() of the usual steps.
 struct UsualPasses {
-  std::int64_t count = 1, other_steps = 0;
+  std::int64_t count = 1, other_steps = 0, updates = 1;
+  // Micro-batches whose gradients one update sums.
+  std::int64_t accumulation() const { return count % updates == 0 ? count / updates : count; }
 };
 UsualPasses usual_passes(const std::vector<const HostStep*>&);
 

@@ -123,6 +123,8 @@ struct BucketRow {
 // Codes of diagnostics with which the communication of a measurement is unknown: reports then show no exposed share.
 inline constexpr const char* device_not_recorded = "device_not_recorded";
 inline constexpr const char* collective_kernels_unknown = "collective_kernels_unknown";
+// Code of the diagnostic with which measurement.world_size is only a lower bound.
+inline constexpr const char* world_size_unknown = "world_size_unknown";
 
 struct DiagnosticRow {
   static constexpr std::string_view table = "diagnostic";

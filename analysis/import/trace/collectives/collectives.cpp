@@ -269,4 +269,42 @@ void launch_collectives(const SliceStore& slices, std::vector<Collective>& colle
   number(collectives);
 }
 
+void add_called_kernels(RankTrace& rank) {
+  std::map<std::size_t, CollectiveRun> of_call;
+  for (const SliceStore::Called& called : rank.slices.called()) {
+    const CollectiveCall& call = rank.calls[called.call];
+    const auto [found, fresh] = of_call.try_emplace(called.call);
+    CollectiveRun& run = found->second;
+    if (!fresh) {
+      run.time.start_ns = std::min(run.time.start_ns, called.slice.start_ns);
+      run.time.end_ns = std::max(run.time.end_ns, called.slice.end_ns);
+      ++run.kernels;
+      continue;
+    }
+    run.time = {called.slice.start_ns, called.slice.end_ns};
+    run.op = call.op;
+    run.bytes = call.bytes;
+    run.integral = call.integral;
+    run.external_id = call.external_id;
+    run.sequence = call.sequence;
+    run.group = call.group;
+    run.group_size = call.group_size;
+    run.stream = called.slice.stream;
+  }
+  for (auto& [call, run] : of_call) rank.runs.push_back(run);
+}
+
+std::vector<Slice> runs_on_host(const std::vector<Collective>& collectives) {
+  std::vector<Slice> runs;
+  for (const Collective& one : collectives) {
+    if (!one.on_host || !one.run || one.run->end_ns <= one.run->start_ns) continue;
+    Slice& slice = runs.emplace_back();
+    slice.start_ns = one.run->start_ns;
+    slice.end_ns = one.run->end_ns;
+    slice.work = Work::communication;
+  }
+  std::ranges::sort(runs, {}, &Slice::start_ns);
+  return runs;
+}
+
 }  // namespace ddpprof::import

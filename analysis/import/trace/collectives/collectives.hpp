@@ -55,4 +55,11 @@ std::vector<Collective> match_calls(const RankTrace&);
 // where impossible durations are cut.
 void launch_collectives(const SliceStore&, std::vector<Collective>&);
 
+// Adds a run for each call whose kernels its launch made known (SliceStore::called()). Several kernels of one call
+// execute one collective.
+void add_called_kernels(RankTrace&);
+
+// Returns the collectives that the host executes as slices of communication, in order of start.
+std::vector<Slice> runs_on_host(const std::vector<Collective>&);
+
 }  // namespace ddpprof::import

@@ -74,6 +74,32 @@ TEST(DeviceIdle, AnotherStreamsKernelFillsIt) {
   EXPECT_EQ(found.steps[1].device_idle_ns, 1100 * us);
 }
 
+// A thread of Gloo reduces tensors of the GPU from 900 to 2900 us: 200 us beside the kernel, and 1800 us exposed. The
+// rest of the 3000 us without a kernel is idle.
+TEST(DeviceIdle, CollectivesThatTheHostExecutesAreCommunication) {
+  MadeTrace made;
+  made.kernel = "elementwise_kernel";
+  made.distributed = R"("distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 2})";
+  TraceText trace = made.trace();
+  std::erase_if(trace.events,
+                [](const std::string& event) { return event.find("elementwise_kernel") != std::string::npos; });
+  for (std::string& event : trace.events)  // after the backward, which waits for the all-reduce
+    if (event.find("Optimizer.step") != std::string::npos)
+      for (int step = 0; step < 3; ++step)
+        if (const std::string at = "\"ts\": " + at_us(made, step, 600); event.find(at) != std::string::npos)
+          event = replaced(event, at, "\"ts\": " + at_us(made, step, 3000));
+  for (int step = 0; step < 3; ++step)
+    trace.events.push_back(complete_event("user_annotation", "gloo:all_reduce", at_us(made, step, 900), "2000", "100",
+                                          "300", R"("Input Dims": [[65536]], "Input type": ["float"])"));
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[1].communication_ns, 2000 * us);
+  EXPECT_EQ(found.steps[1].overlapped_ns, 200 * us);
+  EXPECT_EQ(found.steps[1].exposed_ns, 1800 * us);
+  EXPECT_EQ(found.steps[1].device_idle_ns, 1200 * us);
+}
+
 TEST(DeviceIdle, IsUnknownWithoutComputeKernels) {
   MadeTrace made;
   made.compute_kernels = false;

@@ -429,6 +429,45 @@ TEST(cases_of_lost_kernels, AreNotTakenForGradientAccumulation) {
   EXPECT_THAT(found.message("collective_kernels_lost"), HasSubstr("besides 3 with kernels"));
 }
 
+// prof.step() in each of four micro-batches, with one update in the trace: its place does not matter.
+TEST(cases_of_micro_batches, WithOneUpdateAreSaidToBeAMixture) {
+  for (const int update : {0, 1, 3}) {
+    MadeTrace made;
+    made.steps = 4;
+    TraceText trace = made.trace();
+    const auto step_of = [](const std::string& event) {
+      const std::size_t at = event.find("\"ts\": ") + 6;
+      return (std::stoll(event.substr(at)) - 1'000'000'000) / 4000;
+    };
+    std::erase_if(trace.events, [&](const std::string& event) {
+      return step_of(event) != update &&
+             (event.find("Optimizer.step") != std::string::npos || event.find("nccl") != std::string::npos ||
+              event.find("allreduce") != std::string::npos);
+    });
+    const Case found = import_text(trace.text());
+    ASSERT_EQ(found.imported.error, "");
+    EXPECT_THAT(found.message("steps_without_reduction"), HasSubstr("besides 1 that do")) << update;
+  }
+}
+
+// The two networks of a GAN, one after the other: each has a backward and an optimizer's step of its own.
+TEST(cases_of_two_optimizers, InTurnAreNoGradientAccumulation) {
+  MadeTrace made;
+  made.steps = 6;
+  TraceText trace = made.trace();
+  std::erase_if(trace.events, [](const std::string& event) {  // one annotation per two backwards
+    return event.find("ProfilerStep") != std::string::npos;
+  });
+  for (int step = 0; step < 3; ++step)
+    trace.events.push_back(complete_event("user_annotation", "ProfilerStep#" + std::to_string(step),
+                                          std::to_string(1'000'000'000 + 8000 * step), "7990", "100", "100"));
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[1].samples, 32) << "the batch of one network";
+  EXPECT_THAT(found.message("several_updates"), HasSubstr("2 optimizer steps"));
+}
+
 // prof.step() in each of two micro-batches.
 
 TEST(cases_of_micro_batches, AnnotatedOneByOneAreOneStep) {

@@ -32,6 +32,7 @@ TEST(Shapes, TheBatchOfAnOperation) {
   EXPECT_EQ(batch_of("aten::linear", "[[16, 10], [5, 10]]"), 16);
   EXPECT_EQ(batch_of("aten::addmm", "[[5], [16, 10], [10, 5]]"), 16);
   EXPECT_EQ(batch_of("aten::embedding", "[[1000, 64], [8, 128]]"), 8);
+  EXPECT_EQ(batch_of("aten::embedding", "[[512, 64], [1, 512]]"), std::nullopt) << "positions";
   EXPECT_EQ(batch_of("aten::relu", "[[32, 3]]"), std::nullopt);
   for (const char* none : {"", "[]", "[[]]", "[[0, 3]]", "[[-4, 3]]", "[\"x\"]", "[[..., 3]]"})
     EXPECT_EQ(batch_of("aten::conv2d", none), std::nullopt) << none;

@@ -51,6 +51,44 @@ TEST(SeveralFiles, TwoRanksAreOneMeasurement) {
   EXPECT_EQ(imported.rows.at("measurement"), 1);
 }
 
+// torch 2.12 and newer writes the name of the host.
+TEST(SeveralFiles, HostsAreCountedByTheirNames) {
+  for (const auto& [other, hosts] : {std::pair{"node-1", 2}, {"node-0", 1}}) {
+    const Folder folder;
+    TraceText first = sound_trace(0, 2), second = sound_trace(1, 2);
+    first.after.push_back(R"("host_name": "node-0")");
+    second.after.push_back(std::string(R"("host_name": ")") + other + "\"");
+    import_files(folder, {folder.write("a.json", first.text()), folder.write("b.json", second.text())});
+    store::Database database = store::Database::open_read(folder.path() / "imported.db");
+    SQLite::Statement query(database.sql(), "SELECT nodes FROM measurement");
+    ASSERT_TRUE(query.executeStep());
+    EXPECT_EQ(query.getColumn(0).getInt(), hosts);
+  }
+}
+
+// Two hosts whose processes have the same id; the second profile began after the first one had ended.
+TEST(SeveralFiles, ProcessesOfTwoHostsAreNotCyclesOfOne) {
+  const auto later = [](TraceText trace) {
+    for (std::string& event : trace.events) {
+      const std::size_t from = event.find("\"ts\": ") + 6, to = event.find_first_of(",}", from);
+      event.replace(from, to - from, std::to_string(std::stoll(event.substr(from, to - from)) + 1'000'000));
+      if (event.find("ProfilerStep#") != std::string::npos) event = replaced(event, "ProfilerStep#", "ProfilerStep#1");
+    }
+    return trace.text();
+  };
+  const Folder folder;
+  const Imported one =
+      import_files(folder, {folder.write("node-0_4711.1700000000000.pt.trace.json", nameless().text()),
+                            folder.write("node-0_4711.1700000001000.pt.trace.json", later(nameless()))});
+  EXPECT_EQ(one.told.count("cycles_joined"), 1U);
+  EXPECT_EQ(one.result.ranks, 1);
+  const Imported two =
+      import_files(folder, {folder.write("node-0_4711.1700000000000.pt.trace.json", nameless().text()),
+                            folder.write("node-1_4711.1700000001000.pt.trace.json", later(nameless()))});
+  EXPECT_EQ(two.told.count("cycles_joined"), 0U);
+  EXPECT_EQ(two.result.ranks, 2);
+}
+
 TEST(SeveralFiles, TwoOfOneRankTheSecondIsLeftOut) {
   const Folder folder;
   const Imported imported =

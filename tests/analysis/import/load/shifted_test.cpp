@@ -56,6 +56,8 @@ TEST(Shifted, RecordedNumbersStandWhateverTheSteps) {
 
 TEST(Shifted, NamesOfOtherThingsAreNoRanks) {
   EXPECT_EQ(rank_in_name("frank-2024.json"), std::nullopt);
+  EXPECT_EQ(rank_in_name("local_rank3.json"), std::nullopt);
+  EXPECT_EQ(rank_in_name("node_rank1_rank9_local_rank3.json"), 9);
   EXPECT_EQ(rank_in_name("trace_rank_20240523.json"), std::nullopt);
   EXPECT_EQ(rank_in_name("rank9223372036854775807.json"), std::nullopt);
   EXPECT_EQ(rank_in_name("job7_rank-3.pt.trace.json.gz"), 3);

@@ -143,13 +143,15 @@ TEST(NsightDevices, KernelsOfAGraphShareTheirLaunch) {
   EXPECT_EQ(note(ranks[0], "launch_unknown"), "");
 }
 
-TEST(NsightDevices, GraphsRecordedAsAWholeAreSaid) {
+TEST(NsightDevices, GraphsRecordedAsAWholeComputeAndThatIsSaid) {
   Export file;
   file.kernel({.start_ns = 0, .end_ns = 100});
   file.run("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER)");
   file.run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (200, 900, 0), (1000, 1500, 0)");
   const std::vector<ReadRank> ranks = read(file.done());
   EXPECT_EQ(note_count(ranks.at(0), "graphs_as_a_whole"), 2);
+  EXPECT_EQ(whole(ranks[0]).compute_ns, 100 + 700 + 500);
+  EXPECT_EQ(whole(ranks[0]).busy_ns, 1300);
 }
 
 TEST(NsightDevices, NamesComeFromTheDeviceThatTheProcessNumbered) {

@@ -31,7 +31,8 @@ TEST(NvtxNames, OfStepsWithANumber) {
     EXPECT_EQ(step->number, expected.number) << expected.name;
   }
   for (const char* name : {"", "step", "layer 3", "micro_batch 2", "microbatch 2", "optimizer step 3", "step 3 forward",
-                           "aten::step 3", "step 99999999999999999999", "epoch 1", "validation step 4", "stepping 3"})
+                           "aten::step 3", "step 99999999999999999999", "epoch 1", "validation step 4", "stepping 3",
+                           "val iteration 3", "eval_step 1", "epoch 2, test step 5", "inference iter 7"})
     EXPECT_FALSE(numbered_step(name)) << name;
 }
 

@@ -65,6 +65,35 @@ TEST(NsightSteps, OfSeveralEpochsAreNumberedThrough) {
   EXPECT_THAT(numbers(read(file.done()).at(0)), testing::ElementsAre(0, 1, 2, 3));
 }
 
+TEST(NsightSteps, EvaluationIsNoStepThoughItLastsLonger) {
+  for (const char* name : {"val iteration ", "eval_step", "test step "}) {
+    Export file;
+    add_work(file);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      file.range(
+          {.start_ns = 10'000 + 1000 * i, .end_ns = 10'900 + 1000 * i, .name = "iteration " + std::to_string(i)});
+      file.range({.start_ns = 30'000 + 9000 * i, .end_ns = 38'900 + 9000 * i, .name = name + std::to_string(i)});
+    }
+    const std::vector<ReadRank> ranks = read(file.done());
+    ASSERT_EQ(ranks.at(0).training.shard.steps.size(), 4U) << name;
+    EXPECT_EQ(ranks[0].training.device_times[1].name, "iteration 0") << name;
+  }
+}
+
+TEST(NsightSteps, RangesAroundAnOptimizerArePreferredAndTheOthersAreNamed) {
+  Export file;
+  add_work(file);
+  for (std::int64_t i = 0; i < 4; ++i) {
+    file.range({.start_ns = 10'000 + 1000 * i, .end_ns = 10'900 + 1000 * i, .name = "iteration " + std::to_string(i)});
+    file.range({.start_ns = 10'700 + 1000 * i, .end_ns = 10'800 + 1000 * i, .name = "optimizer"});
+    file.range({.start_ns = 30'000 + 9000 * i, .end_ns = 38'900 + 9000 * i, .name = "batch " + std::to_string(i)});
+  }
+  const std::vector<ReadRank> ranks = read(file.done());
+  ASSERT_EQ(ranks.at(0).training.shard.steps.size(), 4U);
+  EXPECT_EQ(ranks[0].training.device_times[1].name, "iteration 0");
+  EXPECT_THAT(note(ranks[0], "step_ranges"), testing::AllOf(HasSubstr("\"iteration\""), HasSubstr("batch")));
+}
+
 TEST(NsightSteps, ANameThatSaysStepNeedsNoNumber) {
   Export file;
   add_work(file);

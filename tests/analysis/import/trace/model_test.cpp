@@ -133,6 +133,25 @@ TEST(Model, SizesThatWereNotRecorded) {
   EXPECT_EQ(facts.collectives[0].bytes + facts.collectives[1].bytes, 4000);
 }
 
+TEST(Model, SizesThatWereNotRecordedFollowFromTheGradientsBeforeEachLaunch) {
+  Made made;  // gradients of 400, 800 and 1200 bytes are ready at 450, 500 and 550
+  made.bucket(520, 0);
+  made.bucket(560, 0);
+  made.options.parameter_bytes = 4000;
+  const ModelFacts facts = made.facts();
+  EXPECT_EQ(facts.parameter_bytes, 2400);
+  EXPECT_EQ(facts.collectives[0].bytes, 1200);
+  EXPECT_EQ(facts.collectives[1].bytes, 1200);
+  ASSERT_EQ(facts.members.size(), 3U);
+  EXPECT_EQ(facts.members[2].bucket, 1);
+  EXPECT_TRUE(says(facts, "sizes_by_gradients"));
+  EXPECT_TRUE(says(facts, "param_bytes_unused"));
+  Made twice;  // nothing became ready between the launches
+  twice.bucket(560, 0);
+  twice.bucket(570, 0);
+  EXPECT_TRUE(says(twice.facts(), "sizes_unknown"));
+}
+
 TEST(Model, OneProcessAloneTakesItsSizesFromShapes) {
   const ModelFacts facts = Made().facts();
   EXPECT_TRUE(facts.parameters_known);

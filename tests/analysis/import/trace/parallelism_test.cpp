@@ -111,8 +111,10 @@ TEST(Parallelism, SeveralDevicesWithoutGradientsReduced) {
   EXPECT_EQ(found.kind, Parallelism::one_process);
   EXPECT_THAT(found.why, HasSubstr("4 devices"));
   EXPECT_EQ(note_of(found).code, "not_data_parallel");
-  // A data parallel rank may also copy through a second device.
-  EXPECT_EQ(made.run(CollectiveOp::all_reduce, 500).recognised().kind, Parallelism::data);
+  // Its parts are on several devices, whose compute must not be united.
+  const Recognised spanning = made.run(CollectiveOp::all_reduce, 500).recognised();
+  EXPECT_EQ(spanning.kind, Parallelism::model);
+  EXPECT_THAT(spanning.why, HasSubstr("one process computed on 4 devices"));
 }
 
 TEST(Parallelism, SendsBetweenStages) {

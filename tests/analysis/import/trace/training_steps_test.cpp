@@ -228,6 +228,26 @@ TEST(UsualPasses, TheOneThatMostStepsHave) {
   EXPECT_EQ(usual_passes({}).count, 1);
 }
 
+// A GAN: its two networks have a backward and an optimizer's step each.
+TEST(UsualPasses, AnOptimizersStepBetweenTwoBackwardsIsNoAccumulation) {
+  const auto step = [](std::int64_t passes, bool each) {
+    HostStep made;
+    for (std::int64_t k = 0; k < passes; ++k) {
+      made.passes.push_back({{100 * k, 100 * k + 40}, {100 * k + 40, 100 * k + 80}});
+      if (each || k + 1 == passes) made.optimizers.push_back({100 * k + 85, 100 * k + 95});
+    }
+    return made;
+  };
+  const auto usual = [](const HostStep& made) { return usual_passes({&made, &made}); };
+  EXPECT_EQ(usual(step(2, true)).updates, 2);
+  EXPECT_EQ(usual(step(2, true)).accumulation(), 1);
+  EXPECT_EQ(usual(step(4, false)).updates, 1);
+  EXPECT_EQ(usual(step(4, false)).accumulation(), 4);
+  HostStep both = step(4, false);  // two networks with two micro-batches each
+  both.optimizers.push_back({185, 195});
+  EXPECT_EQ(usual(both).accumulation(), 2);
+}
+
 TEST(FindSteps, WrappedModulesForwardsAreOne) {
   RankTrace rank{SortOptions{}};
   annotate(rank, 0, 0, 1000);
