@@ -452,7 +452,10 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
   }
   if (!curves.empty()) return fit_curves(std::move(fit.points), curves);
   if (fit.points.empty()) {
-    fit.status = "not usable: no all-reduce was measured at more than one worker";
+    const bool measured =
+        std::ranges::any_of(all_points, [](const CollectivePoint& point) { return point.machine.workers > 1; });
+    fit.status = measured ? "not usable: the sizes of the measured all-reduces are not recorded"
+                          : "not usable: no all-reduce was measured at more than one worker";
     return fit;
   }
   const bool nccl = fit.points.front().machine.backend == "nccl";

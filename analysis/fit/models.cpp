@@ -14,6 +14,9 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
   if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
     if (!models.measured.not_predicted.empty())
       throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
+    if (models.measured.no_common_step)
+      throw NotSupported("no step was recorded by every rank: the steps of the ranks have different numbers",
+                         "record the same steps on all ranks, for example with the same schedule of the profiler");
     if (models.measured.imported)
       throw NotSupported("the imported files contain no training step",
                          "profile several steps and mark each of them (prof.step(), or one NVTX range per step)");
@@ -22,7 +25,8 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
   }
   models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves);
   models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
-  // The threads of an imported job are those that its program set. One N alone does not show that they follow the cores.
+  // The threads of an imported job are those that its program set. One N alone does not show that they follow the
+  // cores.
   if (models.measured.imported && models.measured.ddp.size() == 1) models.ddp_compute.threads_follow_cores = false;
   models.dp_compute = fit_compute("dp", models.measured.dp, models.measured.batches["dp"]);
   const auto& dp = models.measured.dp;

@@ -200,10 +200,11 @@ void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& mea
 void add_not_predicted(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {
   SQLite::Statement query(sql,
                           "SELECT message, advice FROM diagnostic WHERE measurement_id = ? AND code IN "
-                          "('not_data_parallel', 'sharded_data_parallel', ?, ?) ORDER BY rowid LIMIT 1");
+                          "('not_data_parallel', 'sharded_data_parallel', ?, ?, ?) ORDER BY rowid LIMIT 1");
   query.bind(1, info.id);
   query.bind(2, store::device_not_recorded);
   query.bind(3, store::collective_kernels_unknown);
+  query.bind(4, store::world_size_unknown);
   if (!measured.not_predicted.empty() || !query.executeStep()) return;
   measured.not_predicted = query.getColumn(0).getString();
   measured.not_predicted_advice = query.getColumn(1).getString();
@@ -236,7 +237,9 @@ Measured load(store::Database& database) {
       add_not_predicted(sql, info, measured);
       continue;
     }
-    std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
+    const std::vector<StepInfo> all_steps = read_steps(sql, info.id);
+    std::vector<StepInfo> steps = complete_steps(all_steps, info, measured);
+    measured.no_common_step |= steps.empty() && !all_steps.empty();
     if (std::none_of(steps.begin(), steps.end(),
                      [](const StepInfo& step) { return !step.unwrapped && !step.untraced; })) {
       measured.warnings.push_back(name_of(info) + " contains no measured step");
@@ -278,6 +281,8 @@ Measured load(store::Database& database) {
       measured.warnings.push_back(name_of(info) +
                                   ": a step with the profiler waits nearly as long as a whole step without it takes, "
                                   "so the shares of compute and communication are uncertain; measure more steps");
+    if (info.kind == "import" && info.strategy == "ddp" && machine.workers > 1)
+      add_other_collectives(pool, steps, read_other_collectives(sql, info.id));
     const std::vector<StepInfo> own_steps = profiler.removed(steps);
     add_steps(pool, own_steps, profiler.removed(collectives, steps));
     if (info.strategy == "ddp") {

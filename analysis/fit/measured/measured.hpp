@@ -38,6 +38,12 @@ struct Bucket {
   double ready_s = 0.0;  // after backward's start, median over ranks and steps
 };
 
+// Collectives besides the buckets of the last backward, per step.
+struct OtherMessage {
+  std::int64_t bytes = 0;
+  double count = 0.0;
+};
+
 struct GradientReady {
   std::int64_t parameter = 0;  // its place in order of registration
   std::int64_t bytes = 0;
@@ -70,18 +76,23 @@ struct StepProfile {
   double backward_s = 0.0;  // to the last gradient; dp: the backward phase
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
   double optimizer_s = 0.0;
-  double gap_s = 0.0;                    // outside of every phase
-  double idle_share = 0.0;               // of compute_s() in which the device runs no kernel; 0 on a CPU
-  double idle_gap_s = 0.0;               // of gap_s, in which the device waits for the host's launches
-  double step_noise = 0.0;               // relative standard error of step_s' median
-  double compute_noise = 0.0;            // relative standard error of the compute time
-  double step_jitter = 0.0;              // spread of one rank's compute from step to step, relative
-  double straggler_s = 0.0;              // how much later than the median rank the slowest arrives, median over steps
-  double unwrapped_s = 0.0;              // compute of the step without the DDP wrapper, 0 when not measured
-  double overlapped_s = 0.0;             // communication that intersects compute
-  double communication_s = 0.0;          // in flight, waiting for others included; dp: the copies
-  double exposed_s = 0.0;                // part of communication_s that no compute hides
-  double waited_s = 0.0;                 // for other ranks inside of collectives
+  double gap_s = 0.0;            // outside of every phase
+  double idle_share = 0.0;       // of compute_s() in which the device runs no kernel; 0 on a CPU
+  double copies_share = 0.0;     // of compute_s() in which the device copies and runs no kernel
+  double idle_gap_s = 0.0;       // of gap_s, in which the device waits for the host's launches
+  double step_noise = 0.0;       // relative standard error of step_s' median
+  double compute_noise = 0.0;    // relative standard error of the compute time
+  double step_jitter = 0.0;      // spread of one rank's compute from step to step, relative
+  double straggler_s = 0.0;      // how much later than the median rank the slowest arrives, median over steps
+  double unwrapped_s = 0.0;      // compute of the step without the DDP wrapper, 0 when not measured
+  double overlapped_s = 0.0;     // communication that intersects compute
+  double communication_s = 0.0;  // in flight, waiting for others included; dp: the copies
+  double exposed_s = 0.0;        // part of communication_s that no compute hides
+  double waited_s = 0.0;         // for other ranks inside of collectives
+  // Imports: exposed part of the collectives besides the last backward's buckets, without waiting for other ranks, and
+  // that waiting. Neither is in forward_s, backward_s and gap_s.
+  double others_s = 0.0, others_wait_s = 0.0;
+  std::vector<OtherMessage> others;      // of known size
   std::vector<Bucket> buckets;           // ddp, launch order
   std::vector<GradientReady> gradients;  // ddp, in the order they become ready; empty when not recorded
   std::int64_t accumulation = 1;
@@ -139,6 +150,7 @@ struct Measured {
   std::vector<collective::Curve> curves;
   std::vector<std::string> warnings;  // inconsistencies found while reading
   bool mixed = false;                 // other workloads were left out
+  bool no_common_step = false;        // of a measurement, steps were recorded, but none by every rank
   bool imported = false;              // all data are from other programs' files, so nothing can be measured again
   // Message and advice of the import if the training is not data-parallel.
   std::string not_predicted, not_predicted_advice;

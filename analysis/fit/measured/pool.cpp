@@ -45,7 +45,8 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
     parts.backward = std::clamp(left > 0.0 ? left : seconds(step.backward_ns), 0.0, seconds(step.backward_ns));
     return parts;
   }
-  parts.forward = std::max(0.0, seconds(*step.backward_start_ns) - parts.data - parts.buffers);
+  parts.forward =
+      std::max(0.0, seconds(*step.backward_start_ns - step.early_optimizer_ns) - parts.data - parts.buffers);
   const std::int64_t end_ns = *step.backward_start_ns + step.last_backward_ns;
   std::int64_t computed_ns = step.last_ready_ns.value_or(end_ns);
   if (!step.last_ready_ns && last_collective_end_ns) {
@@ -61,24 +62,47 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   return parts;
 }
 
-// The part of forward, backward and optimizer in which the device runs no kernel, as a share of them, and the part of
-// the time outside of them in which the device waits for launches.
+// Exposed communication that does not follow the last gradient. Communication between the kernels of backward is
+// exposed, and the device is not idle. After backward it is the phase's tail.
+double exposed_between_s(const StepInfo& step, const Parts& parts) {
+  const double after_s = seconds(step.last_backward_ns) - parts.backward - parts.tail;
+  return std::max(0.0, seconds(step.exposed_ns) - std::max(0.0, after_s));
+}
+
+// Takes the exposed part of other collectives than the last backward's buckets out of the parts and the gap. Returns
+// it. What they have in common with compute is not exposed, so of both the smaller time is taken.
+double take_others(const StepInfo& step, double between_s, Parts& parts, double& gap_s) {
+  const double ran_s = seconds(step.others_before_ns + step.others_in_ns + step.others_after_ns);
+  if (!(ran_s > 0.0)) return 0.0;
+  const double share = std::min(1.0, between_s / ran_s);
+  double taken_s = 0.0;
+  for (const auto& [part_s, others_ns] : {std::pair{&parts.forward, step.others_before_ns},
+                                          {&parts.backward, step.others_in_ns},
+                                          {&gap_s, step.others_after_ns}}) {
+    const double own_s = std::clamp(share * seconds(others_ns), 0.0, std::max(0.0, *part_s));
+    *part_s -= own_s;
+    taken_s += own_s;
+  }
+  return taken_s;
+}
+
+// The parts of forward, backward and optimizer in which the device runs no kernel and does not copy, and in which it
+// only copies, as shares of them; and the part of the time outside of them in which the device waits for launches.
+// `between_s`: exposed communication in them.
 struct Idle {
-  double share = 0.0, gap_s = 0.0;
+  double share = 0.0, copies_share = 0.0, gap_s = 0.0;
 };
 
-Idle idle_of(const StepInfo& step, const Parts& parts, double gap_s, bool ddp) {
+Idle idle_of(const StepInfo& step, const Parts& parts, double gap_s, double between_s) {
   const double compute_s = parts.compute();
   if (!step.device_idle_ns || !(compute_s > 0.0)) return {};
   const double idle_s = seconds(*step.device_idle_ns);
-  // Communication between the kernels of backward is exposed, and the device is not idle. After backward it is the
-  // phase's tail.
-  const double after_s = ddp ? seconds(step.last_backward_ns) - parts.backward - parts.tail : 0.0;
-  const double between_s = ddp ? std::max(0.0, seconds(step.exposed_ns) - std::max(0.0, after_s)) : 0.0;
   const double without_kernel_s = std::max(0.0, compute_s - seconds(step.compute_ns));
   const double inside_s = std::clamp(without_kernel_s - between_s, 0.0, idle_s);
   constexpr double most = 0.999;  // a phase has kernels
-  return {std::min(most, std::min(without_kernel_s, inside_s + between_s) / compute_s),
+  const double share = std::min(most, std::min(without_kernel_s, inside_s + between_s) / compute_s);
+  const double copies_s = std::max(0.0, without_kernel_s - inside_s - between_s);
+  return {share, std::min(copies_s / compute_s, most - share),
           std::clamp(idle_s - inside_s, 0.0, std::max(0.0, gap_s))};
 }
 
@@ -91,7 +115,9 @@ double median_or(const std::vector<double>& values, double otherwise) {
 void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives) {
   const bool ddp = pool.profile.strategy == "ddp";
   std::map<std::int64_t, std::int64_t> collective_end_ns;  // by step
+  std::map<std::int64_t, std::vector<const CollectiveInfo*>> of_step;
   for (const CollectiveInfo& collective : collectives) {
+    of_step[collective.step_id].push_back(&collective);
     if (!collective.end_ns) continue;
     auto& end_ns = collective_end_ns.try_emplace(collective.step_id, *collective.end_ns).first->second;
     end_ns = std::max(end_ns, *collective.end_ns);
@@ -114,17 +140,24 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     if (const auto end = collective_end_ns.find(step.id); end != collective_end_ns.end()) {
       last_end_ns = end->second - step.start_ns;
     }
-    const Parts parts = split(step, ddp, last_end_ns);
+    Parts parts = split(step, ddp, last_end_ns);
+    const double rest = ddp ? seconds(step.last_backward_ns) : parts.backward + seconds(step.copy_ns);
+    double gap_s = seconds(step.duration_ns) - parts.data - parts.buffers - parts.forward - rest - parts.optimizer;
+    const double between_s = ddp ? exposed_between_s(step, parts) : 0.0;
+    const double others_s = ddp ? take_others(step, between_s, parts, gap_s) : 0.0;
+    const double others_wait_s = std::min(others_s, seconds(step.others_skew_ns));
+    pool.others.push_back(others_s - others_wait_s);
+    pool.others_wait.push_back(others_wait_s);
     pool.data.push_back(parts.data);
     pool.buffers.push_back(parts.buffers);
     pool.forward.push_back(parts.forward);
     pool.backward.push_back(parts.backward);
     pool.tail.push_back(parts.tail);
     pool.optimizer.push_back(parts.optimizer);
-    const double rest = ddp ? seconds(step.last_backward_ns) : parts.backward + seconds(step.copy_ns);
-    pool.gap.push_back(seconds(step.duration_ns) - parts.data - parts.buffers - parts.forward - rest - parts.optimizer);
-    const Idle idle = idle_of(step, parts, pool.gap.back(), ddp);
+    pool.gap.push_back(gap_s);
+    const Idle idle = idle_of(step, parts, gap_s, between_s - others_s);
     pool.idle_share.push_back(idle.share);
+    pool.copies_share.push_back(idle.copies_share);
     pool.idle_gap.push_back(idle.gap_s);
     const double compute = parts.compute();
     pool.compute_repeats.back().push_back(compute);
@@ -133,7 +166,9 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     pool.waited.push_back(seconds(step.skew_ns));
     pool.overlapped.push_back(seconds(step.overlapped_ns));
     pool.samples.push_back(static_cast<double>(step.samples));
-    if (step.duration_ns > 0) pool.shares.push_back(shares_of(step, ddp, pool.profile.machine.workers > 1));
+    if (step.duration_ns > 0)
+      pool.shares.push_back(
+          shares_of(step, ddp, pool.profile.machine.workers > 1, exposed_wait_ns(step, of_step[step.id])));
     compute_by_rank[step.rank].push_back(compute);
     reach_s[step.step].push_back(parts.forward + parts.backward);
   }
@@ -172,6 +207,33 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
   }
 }
 
+void add_other_collectives(Pool& pool, std::vector<StepInfo>& steps, const std::vector<OtherCollective>& all) {
+  std::map<std::int64_t, StepInfo*> by_id;
+  for (StepInfo& step : steps) by_id[step.id] = &step;
+  std::int64_t step_id = 0, until_ns = 0;
+  for (const OtherCollective& one : all) {
+    const auto found = by_id.find(one.step_id);
+    if (found == by_id.end()) continue;
+    StepInfo& step = *found->second;
+    if (one.step_id != step_id) until_ns = step.start_ns;
+    step_id = one.step_id;
+    // Collectives of two streams may run at the same time.
+    const std::int64_t from_ns = std::max(one.start_ns, until_ns) - step.start_ns;
+    const std::int64_t to_ns = std::min(one.end_ns - step.start_ns, step.duration_ns);
+    until_ns = std::max(until_ns, one.end_ns);
+    const std::int64_t backward_ns = step.backward_start_ns.value_or(step.duration_ns);
+    const std::int64_t after_ns = backward_ns + (step.backward_start_ns ? step.last_backward_ns : 0);
+    const auto within = [&](std::int64_t begin_ns, std::int64_t end_ns) {
+      return std::max<std::int64_t>(0, std::min(to_ns, end_ns) - std::max(from_ns, begin_ns));
+    };
+    step.others_before_ns += within(0, backward_ns);
+    step.others_in_ns += within(backward_ns, after_ns);
+    step.others_after_ns += within(after_ns, step.duration_ns);
+    step.others_skew_ns += one.skew_ns;
+    if (one.bytes > 0) ++pool.other_messages[one.bytes];
+  }
+}
+
 StepProfile condense(Pool& pool) {
   StepProfile profile = std::move(pool.profile);
   profile.samples_per_worker = median_or(pool.samples, 0.0);
@@ -185,6 +247,7 @@ StepProfile condense(Pool& pool) {
   profile.optimizer_s = median_or(pool.optimizer, 0.0);
   profile.gap_s = median_or(pool.gap, 0.0);
   profile.idle_share = median_or(pool.idle_share, 0.0);
+  profile.copies_share = std::clamp(median_or(pool.copies_share, 0.0), 0.0, 0.999 - profile.idle_share);
   profile.idle_gap_s = std::clamp(median_or(pool.idle_gap, 0.0), 0.0, std::max(0.0, profile.gap_s));
   profile.step_noise = summarise(profile.step_repeats).relative_error;
   profile.compute_noise = summarise(pool.compute_repeats).relative_error;
@@ -195,6 +258,10 @@ StepProfile condense(Pool& pool) {
   profile.communication_s = median_or(pool.communication, 0.0);
   profile.exposed_s = median_or(pool.exposed, 0.0);
   profile.waited_s = median_or(pool.waited, 0.0);
+  profile.others_s = median_or(pool.others, 0.0);
+  profile.others_wait_s = median_or(pool.others_wait, 0.0);
+  for (const auto& [bytes, count] : pool.other_messages)
+    profile.others.push_back({bytes, static_cast<double>(count) / static_cast<double>(pool.others.size())});
   for (const auto& [bucket, ready] : pool.bucket_ready) {
     const double ready_s = std::max(0.0, stats::median(ready));
     profile.buckets.push_back({pool.bucket_bytes[bucket], ready_s});

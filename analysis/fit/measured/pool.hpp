@@ -13,13 +13,17 @@ namespace ddpprof::fit {
 struct Pool {
   StepProfile profile;
   std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
-      samples, communication, exposed, waited, idle_share, idle_gap;
+      samples, communication, exposed, waited, idle_share, copies_share, idle_gap, others, others_wait;
   std::vector<std::vector<double>> compute_repeats;
   std::map<std::int64_t, std::vector<double>> bucket_ready;
   std::map<std::int64_t, std::int64_t> bucket_bytes;
   std::vector<Bucket> buckets_from_parameters;
   std::vector<StepShares> shares;
+  std::map<std::int64_t, std::int64_t> other_messages;  // by bytes: their number in all steps
 };
+
+// Sets the steps' times in which other collectives ran, and counts the messages.
+void add_other_collectives(Pool&, std::vector<StepInfo>&, const std::vector<OtherCollective>&);
 
 // Adds the steps of one repeat. Steps without the DDP wrapper are stored separately.
 void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives);

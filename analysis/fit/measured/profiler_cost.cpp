@@ -9,7 +9,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double least_share = 0.5;  // of work_factor() in the factor of the whole step
+constexpr double least_share = 0.5;                           // of work_factor() in the factor of the whole step
 constexpr double least_factor = 0.05, largest_factor = 1.25;  // above 1: the machine was disturbed without the profiler
 
 bool with_profiler(const StepInfo& step) { return !step.unwrapped && !step.untraced; }
@@ -90,7 +90,10 @@ std::vector<StepInfo> ProfilerCost::removed(std::vector<StepInfo> steps) const {
     step.backward_ns = backward(step.backward_ns);
     step.last_backward_ns = backward(step.last_backward_ns);
     step.optimizer_ns = scaled(step.optimizer_ns, factor_);
+    step.early_optimizer_ns = scaled(step.early_optimizer_ns, factor_);
     step.compute_ns = scaled(step.compute_ns, factor_);
+    for (std::int64_t* ns : {&step.others_before_ns, &step.others_in_ns, &step.others_after_ns, &step.others_skew_ns})
+      *ns = scaled(*ns, waits_factor_);
     if (step.device_idle_ns) step.device_idle_ns = scaled(*step.device_idle_ns, factor_);
     step.overlapped_ns = scaled(step.overlapped_ns, factor_);
     step.communication_ns = step.overlapped_ns + exposed_ns;

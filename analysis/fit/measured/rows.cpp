@@ -69,7 +69,10 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
       "st.compute_ns, st.overlapped_ns, "
       "(SELECT MAX(p.start_ns) FROM phase p WHERE p.step_id = st.id AND p.name = 'backward' AND p.lane = 0), "
       "(SELECT MAX(g.ready_ns) FROM grad_ready g WHERE g.step_id = st.id), st.copy_ns, st.communication_ns, "
-      "st.exposed_ns, st.skew_ns, st.kind = 'untraced', st.device_idle_ns "
+      "st.exposed_ns, st.skew_ns, st.kind = 'untraced', st.device_idle_ns, "
+      "(SELECT COALESCE(SUM(p.duration_ns), 0) FROM phase p WHERE p.step_id = st.id AND p.name = 'optimizer' AND "
+      "p.lane = 0 AND p.start_ns < (SELECT MAX(b.start_ns) FROM phase b WHERE b.step_id = st.id AND "
+      "b.name = 'backward' AND b.lane = 0)) "
       "FROM step st JOIN shard sh ON sh.id = st.shard_id "
       "WHERE sh.measurement_id = ? AND st.kind IN ('measured', 'unwrapped', 'untraced') AND st.duration_ns > 0 "
       "ORDER BY st.step, sh.rank");
@@ -102,6 +105,7 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
     row.skew_ns = query.getColumn(19).getInt64();
     row.untraced = query.getColumn(20).getInt() != 0;
     row.device_idle_ns = optional_ns(query, 21);
+    row.early_optimizer_ns = query.getColumn(22).getInt64();
     row.last_backward_ns = row.backward_ns;
     if (row.backward_start_ns) {
       last_backward.reset();
@@ -139,6 +143,20 @@ std::vector<CollectiveInfo> read_collectives(SQLite::Database& sql, std::int64_t
     row.regime = query.getColumn(11).getString();
     rows.push_back(row);
   }
+  return rows;
+}
+
+std::vector<OtherCollective> read_other_collectives(SQLite::Database& sql, std::int64_t measurement) {
+  SQLite::Statement query(sql,
+                          "SELECT c.step_id, c.bytes, c.start_ns, c.end_ns, COALESCE(c.skew_ns, 0) FROM collective c "
+                          "JOIN shard sh ON sh.id = c.shard_id JOIN step st ON st.id = c.step_id "
+                          "WHERE sh.measurement_id = ? AND st.kind = 'measured' AND c.start_ns < c.end_ns "
+                          "AND (c.op <> 'all_reduce' OR c.bucket < 0) ORDER BY c.step_id, c.start_ns");
+  query.bind(1, measurement);
+  std::vector<OtherCollective> rows;
+  while (query.executeStep())
+    rows.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
+                    query.getColumn(3).getInt64(), query.getColumn(4).getInt64()});
   return rows;
 }
 

@@ -37,6 +37,11 @@ struct StepInfo {
   std::int64_t last_backward_ns = 0;              // its duration
   std::optional<std::int64_t> last_ready_ns;      // last gradient, since the step's start
   std::optional<std::int64_t> device_idle_ns;     // waiting for the host's launches; empty on a CPU or if not recorded
+  // Of optimizer_ns, before the last backward: of a network that is trained in turn with another, or of a closure.
+  std::int64_t early_optimizer_ns = 0;
+  // Time in which collectives other than the last backward's buckets ran, before the last backward, in it and after it.
+  std::int64_t others_before_ns = 0, others_in_ns = 0, others_after_ns = 0;
+  std::int64_t others_skew_ns = 0;  // waiting for other ranks in them
 };
 
 struct CollectiveInfo {
@@ -46,6 +51,12 @@ struct CollectiveInfo {
   std::optional<std::int64_t> start_ns, end_ns;
   std::int64_t skew_ns = 0;  // time beyond the fastest rank's: waiting for other ranks
   std::string regime;        // "RING/LL128"; empty: not known
+};
+
+// A collective that does not reduce a bucket of the last backward: synchronised batch normalisation, buckets of earlier
+// backwards, metrics.
+struct OtherCollective {
+  std::int64_t step_id = 0, bytes = 0, start_ns = 0, end_ns = 0, skew_ns = 0;  // bytes 0: not recorded
 };
 
 struct CopyInfo {
@@ -63,6 +74,8 @@ std::vector<MeasurementInfo> read_measurements(SQLite::Database&);
 std::vector<StepInfo> read_steps(SQLite::Database&, std::int64_t measurement);
 // All-reduces of gradient buckets in measured steps, ordered by shard and start.
 std::vector<CollectiveInfo> read_collectives(SQLite::Database&, std::int64_t measurement);
+// Collectives of measured steps that are not in read_collectives(), ordered by step and start.
+std::vector<OtherCollective> read_other_collectives(SQLite::Database&, std::int64_t measurement);
 std::vector<CopyInfo> read_copies(SQLite::Database&, std::int64_t measurement);
 std::vector<CommInfo> read_comm_points(SQLite::Database&, std::int64_t measurement);
 

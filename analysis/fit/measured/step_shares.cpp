@@ -4,14 +4,40 @@
 
 namespace ddpprof::fit {
 
-StepShares shares_of(const StepInfo& step, bool ddp, bool several) {
+std::int64_t exposed_wait_ns(const StepInfo& step, std::span<const CollectiveInfo* const> collectives) {
+  const std::int64_t most_ns = std::clamp<std::int64_t>(step.skew_ns, 0, std::max<std::int64_t>(0, step.exposed_ns));
+  if (!step.last_ready_ns || most_ns == 0) return most_ns;
+  std::int64_t until_ns = step.start_ns + *step.last_ready_ns;
+  std::int64_t waits_ns = 0, transfers_ns = 0;  // behind the last gradient
+  for (const CollectiveInfo* one : collectives) {
+    if (!one->start_ns || !one->end_ns) continue;
+    const std::int64_t arrived_ns = std::min(*one->start_ns + one->skew_ns, *one->end_ns);
+    const auto take = [&](std::int64_t begin_ns, std::int64_t end_ns, std::int64_t& sum_ns) {
+      sum_ns += std::max<std::int64_t>(0, end_ns - std::max(begin_ns, until_ns));
+      until_ns = std::max(until_ns, end_ns);
+    };
+    take(*one->start_ns, arrived_ns, waits_ns);
+    take(arrived_ns, *one->end_ns, transfers_ns);
+  }
+  const std::int64_t after_ns = waits_ns + transfers_ns;
+  const auto share = [](std::int64_t part, std::int64_t whole) {
+    return whole > 0 ? std::clamp(static_cast<double>(part) / static_cast<double>(whole), 0.0, 1.0) : 0.0;
+  };
+  const auto exposed_after_ns = static_cast<double>(std::min(step.exposed_ns, after_ns));
+  const double found_ns = exposed_after_ns * share(waits_ns, after_ns) +
+                          (static_cast<double>(step.exposed_ns) - exposed_after_ns) *
+                              share(step.skew_ns - waits_ns, step.communication_ns - after_ns);
+  return std::min(most_ns, static_cast<std::int64_t>(found_ns + 0.5));
+}
+
+StepShares shares_of(const StepInfo& step, bool ddp, bool several, std::int64_t wait_ns) {
   std::int64_t outside_ns = 0;  // of compute
   if (!ddp)
     outside_ns = step.communication_ns > 0 ? step.exposed_ns : step.copy_ns;
   else if (several)
     outside_ns = step.exposed_ns;
   outside_ns = std::min(outside_ns, step.duration_ns);
-  const std::int64_t skew_ns = ddp ? std::min(step.skew_ns, outside_ns) : 0;
+  const std::int64_t skew_ns = ddp ? std::min(wait_ns, outside_ns) : 0;
   const std::int64_t passes_ns = step.forward_ns + step.backward_ns + step.optimizer_ns;
   const std::int64_t compute_ns =
       std::min(step.compute_ns > 0 ? step.compute_ns : passes_ns, step.duration_ns - outside_ns);

@@ -1,6 +1,7 @@
 // The parts of one recorded step.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "analysis/fit/measured/measured.hpp"
@@ -10,8 +11,14 @@ namespace ddpprof::fit {
 
 // Returns the shares of a step with a duration above 0. Without recorded intervals (compute_ns = 0), compute is the
 // passes and the optimizer, and copies inside the passes count as copies only. `several`: false for one rank, which
-// exchanges nothing.
-StepShares shares_of(const StepInfo&, bool ddp, bool several);
+// exchanges nothing. `wait_ns`: exposed_wait_ns() of the step.
+StepShares shares_of(const StepInfo&, bool ddp, bool several, std::int64_t wait_ns);
+
+// Returns the part of step.skew_ns that no compute hides, at most step.exposed_ns. A rank waits at the begin of a
+// collective and transfers at its end. Behind the last gradient the collectives' own times decide; before it, the
+// exposed time has waiting and transfer in the same proportion as the hidden time. Without the time of the last
+// gradient the exposed time is waiting first. `collectives`: of the step, ordered by start.
+std::int64_t exposed_wait_ns(const StepInfo&, std::span<const CollectiveInfo* const> collectives);
 
 StepShares mean_of(const std::vector<StepShares>&);  // all 0 of none
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/predict/step_model/batch_change.hpp"
 #include "analysis/predict/step_model/other_strategy.hpp"
 #include "analysis/predict/step_model/step_link.hpp"
 #include "analysis/predict/step_model/step_parts.hpp"
@@ -27,6 +28,42 @@ double forward_s(const WhatIf& change, const StepProfile& profile) {
 
 std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
   return std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
+}
+
+// Exposed time of the collectives besides the last backward's buckets: it grows with N as the fitted all-reduces of
+// their sizes do. Without known sizes it grows as an all-reduce of the mean bucket.
+collective::Cost others_cost(const StepCase& at, const StepParameters& parameters) {
+  const StepProfile& profile = *at.profile;
+  if (!(profile.others_s > 0.0) || at.machine.workers < 2) return {};
+  const double rounds = rounds_ratio(profile, at.change);
+  if (!parameters.form) return {profile.others_s * rounds, 0.0, 0.0};
+  std::vector<OtherMessage> messages = profile.others;
+  if (messages.empty())
+    messages.push_back(
+        {at.buckets.empty() ? 4 : total_bytes(at.buckets) / static_cast<std::int64_t>(at.buckets.size()), 1.0});
+  const collective::Link measured = parameters.form->step_link(profile.machine, parameters.link);
+  const collective::Link link = step_link(at, parameters);
+  double measured_s = 0.0;
+  collective::Cost cost;
+  for (const OtherMessage& message : messages) {
+    measured_s +=
+        message.count * parameters.form->form.over(profile.machine.workers, message.bytes, measured).total_s();
+    const collective::Cost one = parameters.form->form.over(at.machine.workers, message.bytes, link);
+    cost.latency_s += message.count * one.latency_s;
+    cost.bandwidth_s += message.count * one.bandwidth_s;
+    cost.reduction_s += message.count * one.reduction_s;
+  }
+  const double scale = measured_s > 0.0 ? rounds * profile.others_s / measured_s : 0.0;
+  return {scale * cost.latency_s, scale * cost.bandwidth_s, scale * cost.reduction_s};
+}
+
+// The others' part of the terms beside exposed_s.
+void add_others(Terms& terms, const StepCase& at, const collective::Cost& cost) {
+  if (at.machine.workers < 2) return;
+  terms.skew_s += at.profile->others_wait_s;
+  terms.communication_s += cost.total_s();
+  terms.latency_s += cost.latency_s;
+  terms.bandwidth_s += cost.bandwidth_s + cost.reduction_s;
 }
 
 }  // namespace
@@ -64,6 +101,7 @@ step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, dou
   }
   work.buffers_s = at.buffers_s;
   if (parameters.form && machine.workers > 1) work.buffers_s += slower_broadcast_s(at, parameters);
+  work.buffers_s += others_cost(at, parameters).total_s();
   return work;
 }
 
@@ -92,6 +130,7 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
     terms.latency_s = even.communication_s * even.cost.latency_s / alone_s;
     terms.bandwidth_s = even.communication_s - terms.latency_s;
   }
+  add_others(terms, at, others_cost(at, parameters));
   if (!change.strategy.empty()) {
     const OtherStrategy other{change.strategy,
                               machine.workers,
@@ -161,6 +200,11 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
     times.turn_s[i] = fit::turn_s(at, parameters);
     buffers_s[i] += slower_broadcast_s(at, parameters);
   }
+  std::vector<collective::Cost> of_others(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    of_others[i] = others_cost(at, *all_parameters[i]);
+    buffers_s[i] += of_others[i].total_s();
+  }
   const step::DrawnLink kind{lanes_of(profile), several && all_parameters.front()->form->form.segmented};
   const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
   std::vector<Terms> all(count);
@@ -179,6 +223,7 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
     terms.communication_s = drawn.communication_s[i];
     if (drawn.alone_s[i] > 0.0) terms.latency_s = terms.communication_s * drawn.latency_s[i] / drawn.alone_s[i];
     terms.bandwidth_s = terms.communication_s - terms.latency_s;
+    add_others(terms, at, of_others[i]);
   }
   return all;
 }

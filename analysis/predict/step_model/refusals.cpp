@@ -1,8 +1,11 @@
 #include "analysis/predict/step_model/refusals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
+
+#include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -17,6 +20,22 @@ std::optional<Refusal> communication_refusal(const MeasuredJob& job) {
   return std::nullopt;
 }
 
+// Returns why the measured parts contradict the step: imported phases may overlap, or be those of other work.
+std::optional<Refusal> phases_refusal(const MeasuredJob& job) {
+  constexpr double most = 0.1;  // of the step; less may be noise of medians
+  if (!job.is_ddp() || !job.models().measured.imported) return std::nullopt;
+  for (const auto& [workers, profile] : job.profiles()) {
+    const double step_s = stats::median(profile.step_s);
+    if (!(profile.gap_s < -most * step_s)) continue;
+    const auto percent = [&](double part_s) { return std::to_string(std::llround(100.0 * part_s / step_s)) + " %"; };
+    return Refusal{"at N = " + std::to_string(workers) + " forward, backward, optimizer and input last " +
+                   percent(step_s - profile.gap_s) +
+                   " of the step in sum, so they overlap or were recorded wrongly: "
+                   "the parts of a step are unknown"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t workers) {
@@ -25,6 +44,7 @@ std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t w
   const bool same = !job.options().dedicated && (job.options().gpus_per_node == 0 || !job.is_ddp());
   if (profiles.contains(workers) && (same || job.measured_on(job.machine_for(workers)) != nullptr)) return std::nullopt;
   if (!job.compute().usable) return Refusal{"compute: " + job.compute().status};
+  if (auto refusal = phases_refusal(job)) return refusal;
   if (workers == 1) return std::nullopt;
   const bool sized = std::ranges::any_of(profiles, [](const auto& one) { return one.second.parameter_bytes > 0; });
   if (job.is_ddp() && job.models().measured.imported && !sized)

@@ -29,12 +29,14 @@ void set_compute(Terms& terms, const StepCase& at, const StepParameters& paramet
   const double whole_s = passes_s + optimizer_s + more_s;
   const double inside_s = passes_s * passes_factor(at, parameters).waits_share() +
                           optimizer_s * optimizer_factor(at, parameters).waits_share();
-  terms.compute_s = whole_s - inside_s;
+  // Copies that no kernel hides are not compute, as in measured steps.
+  const double copies_s = (whole_s - inside_s) * profile.copies_share / (1.0 - profile.idle_share);
+  terms.compute_s = whole_s - inside_s - copies_s;
   const double gap_growth = gap_factor(profile, at.change, parameters);
   terms.host_gap_s = profile.idle_gap_s * gap_growth * at.change.host_factor();
   terms.host_s = inside_s + terms.host_gap_s;
   terms.input_s = input_s(profile, at.change);
-  terms.other_s = terms.input_s + (gap_s(profile, whole_s) - profile.idle_gap_s) * gap_growth;
+  terms.other_s = copies_s + terms.input_s + (gap_s(profile, whole_s) - profile.idle_gap_s) * gap_growth;
 }
 
 double outside_passes(const WhatIf& change) { return change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed; }

@@ -40,7 +40,7 @@ TEST(StepShares, OfOneStepDoNotOverlap) {
     step.exposed_ns = c.exposed * 1'000'000;
     step.skew_ns = c.skew * 1'000'000;
     step.copy_ns = c.copy * 1'000'000;
-    const StepShares shares = shares_of(step, c.ddp, c.several);
+    const StepShares shares = shares_of(step, c.ddp, c.several, exposed_wait_ns(step, {}));
     EXPECT_DOUBLE_EQ(shares.compute, c.expected.compute) << c.what;
     EXPECT_DOUBLE_EQ(shares.exposed, c.expected.exposed) << c.what;
     EXPECT_DOUBLE_EQ(shares.skew, c.expected.skew) << c.what;
@@ -61,7 +61,7 @@ TEST(StepShares, WaitsForLaunchesAreAPartOfTheirOwn) {
   step.skew_ns = 4;
   step.data_ns = 5;
   step.device_idle_ns = 60;
-  const StepShares shares = shares_of(step, true, true);
+  const StepShares shares = shares_of(step, true, true, exposed_wait_ns(step, {}));
   EXPECT_DOUBLE_EQ(shares.compute, 0.2);
   EXPECT_DOUBLE_EQ(shares.exposed, 0.06);
   EXPECT_DOUBLE_EQ(shares.skew, 0.04);
@@ -69,8 +69,36 @@ TEST(StepShares, WaitsForLaunchesAreAPartOfTheirOwn) {
   EXPECT_DOUBLE_EQ(shares.other, 0.1);
   EXPECT_DOUBLE_EQ(shares.input, 0.05);
   step.device_idle_ns = 90;  // more than is left: clocks of host and device differ
-  EXPECT_DOUBLE_EQ(shares_of(step, true, true).host, 0.7);
-  EXPECT_DOUBLE_EQ(shares_of(step, true, true).other, 0.0);
+  EXPECT_DOUBLE_EQ(shares_of(step, true, true, exposed_wait_ns(step, {})).host, 0.7);
+  EXPECT_DOUBLE_EQ(shares_of(step, true, true, exposed_wait_ns(step, {})).other, 0.0);
+}
+
+// Two buckets of 300 us, for which the other rank is late by 500 us and 1000 us. Compute hides all of the first
+// collective and none of the second: 1000 us of waiting are exposed, and 300 us of transfer.
+TEST(StepShares, HiddenWaitingIsNotTakenFromTheExposedTransfer) {
+  StepInfo step;
+  step.start_ns = 7000;
+  step.duration_ns = 5'000;
+  step.compute_ns = 3'000;
+  step.communication_ns = 2'100;
+  step.exposed_ns = 1'300;
+  step.skew_ns = 1'500;
+  step.last_ready_ns = 3'000;
+  CollectiveInfo first, second;
+  first.start_ns = 9'100;
+  first.end_ns = 9'900;
+  first.skew_ns = 500;
+  second.start_ns = 10'000;
+  second.end_ns = 11'300;
+  second.skew_ns = 1'000;
+  const std::vector<const CollectiveInfo*> collectives{&first, &second};
+  EXPECT_EQ(exposed_wait_ns(step, collectives), 1'000);
+  const StepShares shares = shares_of(step, true, true, 1'000);
+  EXPECT_DOUBLE_EQ(shares.skew, 0.2);
+  EXPECT_DOUBLE_EQ(shares.exposed, 0.06);
+  // Between the kernels of the backward, waiting and transfer are exposed in the same proportion as they are hidden.
+  step.last_ready_ns = 4'300;
+  EXPECT_EQ(exposed_wait_ns(step, collectives), std::int64_t{1'300 * 1'500 / 2'100 + 1});
 }
 
 TEST(StepShares, TheirMeanIsAPartition) {
