@@ -26,7 +26,17 @@ std::string RankEvidence::text() const {
       said += fmt::format("; it waits {} longer for its input ({})", units::format_quantity(input_excess_s, "s", 2),
                           units::chance(input_p));
     }
-    if (!computes_longer && !waits_for_input) {
+    // In nearly all steps, and by enough to explain at least half of the wait.
+    const bool longer_without_proof = !computes_longer && compute_excess >= finding_compute_least &&
+                                      10 * computed_longer_in >= 9 * compared_steps &&
+                                      compute_excess >= 0.5 * lost_share;
+    if (longer_without_proof) {
+      said += fmt::format(
+          "; its compute is {} longer than the median of the other ranks, and longer in {} of {} steps, but these are "
+          "too few independent steps to exclude chance ({}): profile more steps",
+          units::percent(compute_excess), computed_longer_in, compared_steps, units::chance(compute_p));
+    }
+    if (!computes_longer && !waits_for_input && !longer_without_proof) {
       said += fmt::format(
           "; neither its compute (limit: {:g} % longer) nor its wait for input (limit: {:g} % of the step longer) is "
           "significantly longer; check its host and its network",

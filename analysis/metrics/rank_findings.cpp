@@ -75,7 +75,10 @@ void judge_waiting(RankEvidence& evidence, const RankTimes& times, const StepRow
     if (least > 1) continue;  // no rank waited, or several ranks waited least
     is_last.push_back(last->first == evidence.rank ? 1.0 : 0.0);
     if (last->first == evidence.rank)
-      lost.push_back(others_median(ranks, evidence.rank, &RankStep::skew_s) - last->second->skew_s);
+      // Waiting that compute hides costs nothing.
+      lost.push_back(
+          std::min(others_median(ranks, evidence.rank, &RankStep::skew_s) - last->second->skew_s,
+                   std::max(0.0, others_median(ranks, evidence.rank, &RankStep::exposed_s) - last->second->exposed_s)));
   }
   evidence.steps = static_cast<std::int64_t>(is_last.size());
   evidence.last_in_steps = static_cast<std::int64_t>(lost.size());
@@ -97,6 +100,8 @@ void judge_parts(RankEvidence& evidence, const StepRows& rows, double median_ste
     compute.push_back(own.compute_s);
     others_compute.push_back(others_median(ranks, evidence.rank, &RankStep::compute_s));
     if (others_compute.back() > 0) ratio.push_back(own.compute_s / others_compute.back() - 1.0);
+    ++evidence.compared_steps;
+    evidence.computed_longer_in += own.compute_s > others_compute.back() ? 1 : 0;
     input.push_back(own.input_s);
     others_input.push_back(others_median(ranks, evidence.rank, &RankStep::input_s));
     input_more.push_back(input.back() - others_input.back());

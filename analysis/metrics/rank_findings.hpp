@@ -28,10 +28,12 @@ struct RankEvidence {
   std::int64_t collectives = 0, arrives_last = 0;                                // in measured steps
   double kept_waiting_s = 0;  // median wait of the others, then median over the collectives in which this rank is last
   std::int64_t steps = 0, last_in_steps = 0;
-  double lost_share = 0;  // mean loss of the others in steps in which it is last / median step
+  double lost_share = 0;  // mean exposed wait of the others in steps in which it is last / median step
   double last_p = 1;
   double compute_excess = 0;  // compute / median of the others − 1, median over the steps
   double compute_p = 1;
+  // Steps that every rank recorded, and those in which its compute exceeds the median of the others.
+  std::int64_t compared_steps = 0, computed_longer_in = 0;
   double input_excess_s = 0, input_p = 1;
   std::vector<std::string> of_its_host;  // complete sentences
 

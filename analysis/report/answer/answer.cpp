@@ -59,7 +59,8 @@ bool alone_without_ddp(const Source& source, const GlanceStep& step) {
 std::string measured_sentence(const Source& source, const Curve& curve, bool with_parts) {
   const GlanceStep* step = largest_measured(curve);
   if (step == nullptr) return "";
-  std::string text = fmt::format("N = {}{}: {} per step ({})", step->workers,
+  const std::string workers = step->workers > 0 ? fmt::format("N = {}", step->workers) : "N unknown";
+  std::string text = fmt::format("{}{}: {} per step ({})", workers,
                                  alone_without_ddp(source, *step) ? " (one process without DDP)" : "",
                                  seconds_text(step->step_s), bounds_text(*step));
   if (step->throughput) text += fmt::format(", {} samples/s", units::format_significant(*step->throughput, 4));
@@ -67,10 +68,22 @@ std::string measured_sentence(const Source& source, const Curve& curve, bool wit
     text += fmt::format(", {} × the throughput of N = 1 (weak efficiency {})",
                         units::format_significant(*step->speedup, 3), share_text(*step->efficiency));
   std::string parts;
+  // Input is a part of other. Small parts of both are left out.
+  constexpr double least_input = 0.02, least_other = 0.2;
+  std::optional<double> input = step->input, other;
+  if (step->other) {
+    input = std::min(input.value_or(0.0), *step->other);
+    other = *step->other - *input;
+  }
+  if (input && *input < least_input) input.reset();
+  if (other && *other < least_other) other.reset();
   for (const auto& [share, what] : {std::pair{step->compute, "compute"},
                                     {step->transfer, "exposed transfer"},
                                     {step->skew, "waiting for slower ranks"},
-                                    {step->host, "waiting for the host's launches"}})
+                                    {step->host, "waiting for the host's launches"},
+                                    {step->compute ? std::nullopt : step->exposed, "exposed communication"},
+                                    {input, "waiting for input data"},
+                                    {other, "other"}})
     if (with_parts && share && *share >= 0.001)
       parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", share_text(*share), what);
   return text + (parts.empty() ? "." : ". Of the step: " + parts + ".");

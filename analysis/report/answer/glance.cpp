@@ -32,8 +32,9 @@ void add_measured(const Source& source, Steps& steps) {
   Source scaled{source.db, {}};
   for (const metrics::Configuration* c : scaling_configurations(source.configurations))
     scaled.configurations.push_back(*c);
-  const Table table = step_table(scaled);
-  for (const Row& row : table.rows) {
+  const Table table = step_table(scaled), times = time_table(scaled);
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {  // both tables have one row per configuration
+    const Row& row = table.rows[i];
     GlanceStep step;
     step.strategy = words(table, row, "strategy");
     step.workers = whole(table, row, "workers");
@@ -47,6 +48,9 @@ void add_measured(const Source& source, Steps& steps) {
     step.throughput = value_of<double>(table, row, "throughput_samples_per_s");
     step.efficiency = value_of<double>(table, row, "weak_efficiency");
     step.speedup = value_of<double>(table, row, "speedup");
+    const double input_s = real(times, times.rows[i], "data_wait_s") + real(times, times.rows[i], "host_to_device_s");
+    if (step.step_s > 0.0) step.input = input_s / step.step_s;
+    if (step.workers != 1) step.exposed = value_of<double>(table, row, "communication_overhead");
     if (step.step_s > 0.0) steps.try_emplace({step.strategy, step.workers}, step);
   }
 }
@@ -73,6 +77,7 @@ void add_predicted(const Source& source, Steps& steps) {
       of.transfer = value_of<double>(table, row, "exposed_share");
       of.skew = value_of<double>(table, row, "skew_share");
       of.host = value_of<double>(table, row, "host_share");
+      of.other = value_of<double>(table, row, "other_share");
       of.bound = words(table, row, "bound");
     };
     const auto [at, added] = steps.try_emplace({step.strategy, step.workers}, step);
@@ -160,9 +165,10 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
       shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(closest));
   }
   for (const GlanceStep* step : shown)
-    table.rows.push_back({step->strategy, step->workers, std::string(step->measured ? "measured" : "predicted"),
-                          step->step_s, step->low_s, step->high_s, known(step->throughput), known(step->efficiency),
-                          known(step->compute), known(step->transfer), known(step->skew), known(step->host),
+    table.rows.push_back({step->strategy, step->workers > 0 ? Cell(step->workers) : Cell(),
+                          std::string(step->measured ? "measured" : "predicted"), step->step_s, step->low_s,
+                          step->high_s, known(step->throughput), known(step->efficiency), known(step->compute),
+                          known(step->transfer), known(step->skew), known(step->host),
                           step->bound.empty() ? Cell() : Cell(step->bound), known(step->dedicated_s)});
   return table;
 }

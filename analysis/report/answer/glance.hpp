@@ -17,7 +17,7 @@ inline constexpr double widest_headline = 3.0;  // high / low above which the mi
 
 struct GlanceStep {
   std::string strategy;
-  std::int64_t workers = 1;
+  std::int64_t workers = 1;  // 0: unknown
   bool measured = false;
   std::int64_t steps = 0;   // measured
   bool range = false;       // low and high are the smallest and the largest of few steps
@@ -27,6 +27,10 @@ struct GlanceStep {
   std::optional<double> speedup;                 // of the measured throughput over that of N = 1
   // Shares of the step, as in the table of predictions. Empty if this N has no prediction on the measured machine.
   std::optional<double> compute, transfer, skew, host;
+  std::optional<double> input;  // share of waits for input data and of copies of it; measured
+  std::optional<double> other;  // share of all other parts, input included; as compute
+  // Exposed communication by the table of measured steps, if N is not 1; waiting for slower ranks included.
+  std::optional<double> exposed;
   std::string bound;
   std::optional<double> dedicated_s, dedicated_low_s, dedicated_high_s;  // with own cores for every rank
 

@@ -10,11 +10,29 @@ namespace ddpprof::report {
 namespace {
 
 // Codes with the largest and with the smallest effect on the answer, each in order. All other codes are between them.
-constexpr std::array<std::string_view, 18> first_codes = {
-    "prediction_none",    "table_doubtful", "no_steps",          "device_not_recorded",  "collective_kernels_unknown",
-    "file_damaged",       "truncated",      "cycle_unfinished",  "rank_missing",         "incomplete_steps",
-    "sizes_unknown",      "sizes_assumed",  "fit_data_doubtful", "prediction_corrected", "prediction_too_good",
-    "links_not_measured", "cores_unknown",  "device_idle"};
+constexpr std::array<std::string_view, 23> first_codes = {"steps_without_reduction",
+                                                          "several_updates",
+                                                          "graphs_as_a_whole",
+                                                          "graphs_left_out",
+                                                          "world_size_unknown",
+                                                          "prediction_none",
+                                                          "table_doubtful",
+                                                          "no_steps",
+                                                          "device_not_recorded",
+                                                          "collective_kernels_unknown",
+                                                          "file_damaged",
+                                                          "truncated",
+                                                          "cycle_unfinished",
+                                                          "rank_missing",
+                                                          "incomplete_steps",
+                                                          "sizes_unknown",
+                                                          "sizes_assumed",
+                                                          "fit_data_doubtful",
+                                                          "prediction_corrected",
+                                                          "prediction_too_good",
+                                                          "links_not_measured",
+                                                          "cores_unknown",
+                                                          "device_idle"};
 constexpr std::array<std::string_view, 8> last_codes = {"fit_doubtful",        "oversubscribed", "drift",
                                                         "noisy_median",        "batch_unknown",  "host_bound",
                                                         "communication_bound", "outlier_steps"};

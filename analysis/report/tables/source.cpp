@@ -18,7 +18,8 @@ std::vector<Column> configuration_columns() {
 }
 
 Row configuration_cells(const metrics::Configuration& c) {
-  return {c.model, c.strategy, c.world_size, c.global_batch() > 0 ? Cell(c.global_batch()) : Cell()};
+  return {c.model, c.strategy, c.world_size_known ? Cell(c.world_size) : Cell(),
+          c.global_batch() > 0 ? Cell(c.global_batch()) : Cell()};
 }
 
 std::string op_text(const std::string& op, std::int64_t workers) { return workers == 1 ? "local " + op : op; }

@@ -190,6 +190,31 @@ TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
   EXPECT_EQ(table.rows[0][0], Cell(std::int64_t{3}));
 }
 
+// Five steps exclude that rank 3 is last by chance (4 · 4⁻⁵), but not that its compute is longer by chance (4 · 2⁻⁵).
+TEST_F(Ranks, FewStepsWithLongerComputeDoNotBlameTheNetwork) {
+  const std::int64_t id = run(4, 5, 3, 12);
+  const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, id));
+  EXPECT_TRUE(findings.ranks[3].keeps_waiting);
+  EXPECT_FALSE(findings.ranks[3].computes_longer);
+  EXPECT_NE(findings.summary.find("its compute is 20 % longer than the median of the other ranks, and longer in 5 of 5 "
+                                  "steps, but these are too few independent steps to exclude chance"),
+            std::string::npos)
+      << findings.summary;
+  EXPECT_EQ(findings.summary.find("network"), std::string::npos) << findings.summary;
+}
+
+// Rank 0 waits 20 ms of each step of 100 ms for rank 1. Its compute hides all of it but 3 ms.
+TEST_F(Ranks, HiddenWaitingCostsNothing) {
+  const std::int64_t id = run_.measurement(test::train("ddp", 2));
+  const std::int64_t shards[] = {run_.shard(id, 0), run_.shard(id, 1)};
+  for (std::int64_t step = 0; step < 30; ++step) {
+    run_.step(shards[0], step, step * 100 * ms, 100 * ms, 60 * ms, 35 * ms, 30 * ms, 20 * ms);
+    run_.step(shards[1], step, step * 100 * ms, 100 * ms, 60 * ms, 15 * ms, 13 * ms, 0);
+  }
+  const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, id));
+  EXPECT_NEAR(findings.ranks[1].lost_share, 0.03, 1e-9);
+}
+
 TEST_F(Ranks, NamesNobodyWhereChanceExplainsIt) {
   const std::int64_t id = run(4, 40, -1, 0);
   const metrics::RankTimes times = metrics::read_ranks(run_.database, id);
@@ -270,7 +295,7 @@ TEST(RanksPaired, SaysOnlyWhatWasShown) {
   for (metrics::RankStep& step : times.steps) {
     // Ranks wait, and the last rank changes in turn.
     const bool last = step.rank == step.step % 4;
-    step.skew_s = last ? 0.0 : 0.01;
+    step.skew_s = step.exposed_s = last ? 0.0 : 0.01;
   }
   const metrics::RankFindings round = find_stragglers(times);
   EXPECT_LT(round.ranks[3].compute_p, metrics::finding_p_most);
@@ -278,7 +303,7 @@ TEST(RanksPaired, SaysOnlyWhatWasShown) {
   EXPECT_NE(round.summary.find("no rank's compute is significantly (2 % or more) longer than that of the others."),
             std::string::npos)
       << round.summary;
-  for (metrics::RankStep& step : times.steps) step.skew_s = step.rank == 3 ? 0.0 : 0.01;
+  for (metrics::RankStep& step : times.steps) step.skew_s = step.exposed_s = step.rank == 3 ? 0.0 : 0.01;
   const metrics::RankFindings findings = find_stragglers(times);
   EXPECT_TRUE(findings.ranks[3].keeps_waiting);
   EXPECT_NE(findings.summary.find("neither its compute (limit: 2 % longer) nor its wait for input"), std::string::npos)

@@ -41,8 +41,8 @@ class Skew : public testing::Test {
       const std::int64_t shard = run_.shard(id, rank);
       const std::int64_t late_ns = rank * late_ms * ms;
       for (std::int64_t i = 0; i < 20; ++i) {
-        const std::int64_t step =
-            run_.step(shard, i, 100 * ms * i, 100 * ms, 60 * ms + late_ns, 20 * ms, 10 * ms, (1 - rank) * late_ms * ms);
+        const std::int64_t step = run_.step(shard, i, 100 * ms * i, 100 * ms, 60 * ms + late_ns,
+                                            20 * ms + (1 - rank) * late_ms * ms, 10 * ms, (1 - rank) * late_ms * ms);
         run_.collective(shard, step, i, 0, 1 << 20, 100 * ms * i + 50 * ms, 100 * ms * i + 50 * ms + late_ns,
                         100 * ms * i + 70 * ms + late_ms * ms, 20 * ms);
       }

@@ -11,6 +11,7 @@
 #include "analysis/report/core/words.hpp"
 #include "analysis/report/tables/run/run.hpp"
 #include "simulator/units/units.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::report {
 Table run_table(const Source& source) {
@@ -41,6 +42,7 @@ Table run_table(const Source& source) {
   struct Group {
     std::set<std::string> strategies, backends, devices;
     std::set<std::int64_t> workers, threads;
+    bool workers_unknown = false;
     std::int64_t measurements = 0, cores = 0, nodes = 0;
     double wall_s = 0;
     std::string started;
@@ -54,14 +56,19 @@ Table run_table(const Source& source) {
                       "m.batch_per_worker, m.accumulation, m.precision, m.strategy, m.world_size, m.backend, m.device, "
                       "m.cores, m.threads_per_rank, m.nodes, m.wall_ns, m.versions, "
                       "CASE m.started_utc_ns WHEN 0 THEN '' ELSE "
-                      "strftime('%Y-%m-%dT%H:%M:%SZ', m.started_utc_ns / 1000000000, 'unixepoch') END "
+                      "strftime('%Y-%m-%dT%H:%M:%SZ', m.started_utc_ns / 1000000000, 'unixepoch') END, "
+                      "EXISTS (SELECT 1 FROM diagnostic d WHERE d.measurement_id = m.id AND d.code = ?) "
                       "FROM measurement m LEFT JOIN scenario s ON s.id = m.scenario_id ORDER BY m.id");
+  q.bind(1, store::world_size_unknown);
   while (q.executeStep()) {
     const auto text_at = [&](int i) { return q.getColumn(i).getString(); };
     const auto int_at = [&](int i) { return static_cast<std::int64_t>(q.getColumn(i).getInt64()); };
     Group& g = groups[{text_at(0), text_at(1), text_at(2), int_at(3), int_at(4), int_at(5), int_at(6), text_at(7)}];
     if (text_at(1) != "bench-comm") g.strategies.insert(text_at(8));
-    g.workers.insert(int_at(9));
+    if (int_at(18) != 0)
+      g.workers_unknown = true;
+    else
+      g.workers.insert(int_at(9));
     g.backends.insert(text_at(10));
     g.devices.insert(text_at(11));
     g.cores = std::max(g.cores, int_at(12));
@@ -82,14 +89,16 @@ Table run_table(const Source& source) {
     for (const auto& [name, values] : g.versions) {
       versions += (versions.empty() ? "" : ", ") + name + " " + joined(values);
     }
+    std::string workers = joined(g.workers);
+    if (g.workers_unknown) workers += workers.empty() ? "unknown" : ", unknown";
     const auto unless_empty = [](const std::string& s) { return s.empty() ? Cell() : Cell(s); };
     const auto unless_comm = [bench = kind == "bench-comm"](std::int64_t v) {
       return bench || v == 0 ? Cell() : Cell(v);
     };
     table.rows.push_back({unless_empty(scenario), kind, unless_empty(model), unless_comm(parameters),
                           unless_comm(bytes), unless_comm(batch), unless_comm(accumulation), unless_empty(precision),
-                          unless_empty(joined(g.strategies)), joined(g.workers), joined(g.backends), joined(g.devices),
-                          g.cores, joined(g.threads), g.nodes, g.measurements, g.wall_s, unless_empty(g.started),
+                          unless_empty(joined(g.strategies)), workers, joined(g.backends), joined(g.devices), g.cores,
+                          joined(g.threads), g.nodes, g.measurements, g.wall_s, unless_empty(g.started),
                           unless_empty(versions)});
   }
   return table;
