@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     parser.process(words);
   }
   const QApplication application(argc, argv);
-  QApplication::setStyle(new Style);
+  apply_design();
   parser.process(application);
   const QStringList files = parser.positionalArguments();
   if (parser.isSet(save) && files.isEmpty()) return complain("--save requires a FILE", usage);

@@ -1,5 +1,7 @@
 #include "gui/models/report_table_model.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "analysis/report/render/render.hpp"
@@ -12,6 +14,26 @@ QVariant value_of(const report::Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return QVariant::fromValue<qlonglong>(*integer);
   if (const auto* real = std::get_if<double>(&cell)) return *real;
   return {};
+}
+
+// Returns 1 if a larger value of this column is better, -1 if a smaller one is, 0 for a column without a direction.
+int direction_of(const report::Table& table, const std::string& column) {
+  if (column == "speedup") return 1;
+  if (column != "ratio") return 0;
+  return table.name == "compare_time" ? -1 : table.name == "compare_throughput" ? 1 : 0;
+}
+
+QVariant better_of(const report::Table& table, const report::Row& row, std::size_t column) {
+  const std::string& name = table.columns[column].name;
+  const int direction = direction_of(table, name);
+  const auto* value = std::get_if<double>(&row[column]);
+  if (direction == 0 || value == nullptr || !(*value > 0.0)) return {};
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].name != name + "_low" && table.columns[i].name != name + "_high") continue;
+    const auto* end = std::get_if<double>(&row[i]);
+    if (end != nullptr && (*end - 1.0) * (*value - 1.0) <= 0.0) return {};
+  }
+  return std::clamp(direction * std::log2(*value), -1.0, 1.0);
 }
 
 QString rendered(const report::Table& table, report::Format format) {
@@ -45,6 +67,7 @@ QVariant ReportTableModel::data(const QModelIndex& index, int role) const {
   const auto row = static_cast<std::size_t>(index.row());
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return QString::fromStdString(column.cells[row]);
   if (role == value_role) return value_of(table_.rows[row][column.column]);
+  if (role == better_role) return better_of(table_, table_.rows[row], column.column);
   if (role == Qt::TextAlignmentRole)
     return QVariant::fromValue((column.right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};

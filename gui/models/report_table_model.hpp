@@ -14,6 +14,9 @@ class ReportTableModel : public QAbstractTableModel {
 
  public:
   static constexpr int value_role = Qt::UserRole;  // the cell's value in its base unit; invalid if it is missing
+  // For a speedup, or a ratio of two files: from -1 (half as good) to 1 (twice as good). Invalid for other cells, and
+  // if the interval in the same row includes 1.
+  static constexpr int better_role = Qt::UserRole + 1;
 
   explicit ReportTableModel(QObject* parent = nullptr);
 

@@ -40,7 +40,18 @@ double contrast_ratio(const QColor&, const QColor&);
 QColor edge_colour(const QPalette&);
 QColor pressed_colour(const QPalette&);
 
-// Palettes of the whole program if the user selects light or dark; otherwise the desktop's palette is used.
+QColor blended(const QColor& from, const QColor& to, double share);  // share 0: `from`, 1: `to`
+
+// Grounds and lines of flat controls. Text in WindowText is readable on all grounds.
+QColor border_colour(const QPalette&);    // of buttons, fields, tables and cards; decoration only
+QColor hover_colour(const QPalette&);     // ground of a button below the mouse
+QColor selected_colour(const QPalette&);  // ground of the chosen page or segment
+QColor selected_text(const QPalette&);    // text and icon on it
+
+// Ground of a table's cell whose value is better (to 1) or worse (to -1) than the reference. Text is readable on it.
+QColor tinted_colour(double better, const QPalette&);
+
+// The two palettes of the program. Without a choice of the user, the desktop's lightness selects one.
 QPalette light_palette();
 QPalette dark_palette();
 

@@ -4,10 +4,28 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
 
+#include "gui/plots/colours.hpp"
 #include "gui/plots/picture_actions.hpp"
 
 namespace ddpprof::gui {
+namespace {
+
+// Tints values that are better or worse than the reference.
+class Tinting : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    const QVariant better = index.data(ReportTableModel::better_role);
+    if (better.isValid()) option->backgroundBrush = tinted_colour(better.toDouble(), option->palette);
+  }
+};
+
+}  // namespace
 
 TableView::TableView(QWidget* parent)
     : QTableView(parent), model_(new ReportTableModel(this)), sorted_(new QSortFilterProxyModel(this)) {
@@ -17,7 +35,9 @@ TableView::TableView(QWidget* parent)
   setSortingEnabled(true);
   sorted_->sort(-1);
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  setItemDelegate(new Tinting(this));
   setAlternatingRowColors(true);
+  setShowGrid(false);
   setSelectionBehavior(QAbstractItemView::SelectRows);
   setEditTriggers(QAbstractItemView::NoEditTriggers);
   setWordWrap(true);

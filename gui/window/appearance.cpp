@@ -6,7 +6,6 @@
 #include <QMessageBox>
 #include <QSettings>
 #include <QStyle>
-#include <QStyleFactory>
 
 #include "gui/plots/colours.hpp"
 
@@ -20,7 +19,8 @@ constexpr const char* key = "appearance";
 void apply_appearance(Appearance appearance) {
   switch (appearance) {
     case Appearance::system:
-      QApplication::setPalette(QPalette());
+      QApplication::setPalette(QPalette());  // then palette() returns the desktop's
+      QApplication::setPalette(is_dark(QApplication::palette()) ? dark_palette() : light_palette());
       break;
     case Appearance::light:
       QApplication::setPalette(light_palette());
@@ -38,7 +38,7 @@ void set_appearance(Appearance appearance) {
 
 void restore_appearance() {
   const int stored = QSettings().value(key, 0).toInt();
-  if (stored == 1 || stored == 2) apply_appearance(static_cast<Appearance>(stored));
+  apply_appearance(stored == 1 || stored == 2 ? static_cast<Appearance>(stored) : Appearance::system);
 }
 
 void add_appearance_menu(QMenu& menu) {

@@ -1,4 +1,4 @@
-// The program's palette (the desktop's, light or dark), and the About box.
+// The program's palette (light, dark, or the one that is nearer to the desktop's), and the About box.
 #pragma once
 
 class QMenu;

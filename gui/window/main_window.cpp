@@ -30,6 +30,7 @@
 #include "gui/window/help.hpp"
 #include "gui/window/pages.hpp"
 
+#include "gui/window/rail.hpp"
 namespace ddpprof::gui {
 namespace {
 
@@ -53,9 +54,8 @@ constexpr QSize frame_room{8, 36};  // for the desktop's frame around the window
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent)
-    : QMainWindow(parent), opening_(this), diagnostics_(new DiagnosticsBar(this)), tabs_(new QTabWidget(this)) {
+    : QMainWindow(parent), opening_(this), diagnostics_(new DiagnosticsBar(this)), tabs_(new PageTabs(this)) {
   setAcceptDrops(true);
-  tabs_->setDocumentMode(true);
   auto* middle = new QWidget(this);
   auto* layout = new QVBoxLayout(middle);
   layout->setContentsMargins(0, 0, 0, 0);

@@ -1,4 +1,4 @@
-// The main window: one opened file, a tab for each page, the diagnostics bar above them, menus and keys.
+// The main window: one opened file, a rail of pages, the diagnostics bar above them, menus and keys.
 #pragma once
 
 #include <QMainWindow>

@@ -50,6 +50,34 @@ TEST(ReportTableModel, SortsByValuesInBaseUnits) {
   EXPECT_FALSE(model.index(2, 2).data(ReportTableModel::value_role).isValid());
 }
 
+TEST(ReportTableModel, SpeedupsOutsideOfTheirIntervalAreBetterOrWorse) {
+  report::Table table;
+  table.name = "what_helps";
+  for (const char* name : {"speedup", "speedup_low", "speedup_high"}) {
+    report::Column column;
+    column.name = column.title = name;
+    column.kind = report::Kind::real;
+    table.columns.push_back(column);
+  }
+  table.rows = {{2.0, 1.5, 2.5}, {0.5, 0.4, 0.9}, {1.2, 0.9, 1.4}, {8.0, 7.0, 9.0}, {{}, {}, {}}};
+  ReportTableModel model;
+  model.set_table(table);
+  const auto better = [&](int row) { return model.index(row, 0).data(ReportTableModel::better_role); };
+  EXPECT_DOUBLE_EQ(better(0).toDouble(), 1.0);
+  EXPECT_DOUBLE_EQ(better(1).toDouble(), -1.0);
+  EXPECT_FALSE(better(2).isValid()) << "the interval includes no change";
+  EXPECT_DOUBLE_EQ(better(3).toDouble(), 1.0) << "at most";
+  EXPECT_FALSE(better(4).isValid());
+  EXPECT_FALSE(model.index(0, 1).data(ReportTableModel::better_role).isValid()) << "an end of the interval";
+  for (report::Column& column : table.columns) column.name.replace(0, 7, "ratio");
+  table.name = "compare_time";
+  model.set_table(table);
+  EXPECT_DOUBLE_EQ(better(0).toDouble(), -1.0) << "twice the time";
+  table.name = "compare_parameters";
+  model.set_table(table);
+  EXPECT_FALSE(better(0).isValid()) << "a parameter is not better or worse";
+}
+
 TEST(ReportTableModel, AReplacedTableResetsItsViews) {
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);

@@ -14,11 +14,11 @@
 #include "gui/models/recent_files.hpp"
 #include "gui/pages/overview/start_panel.hpp"
 #include "gui/pages/overview/step_bar.hpp"
+#include "gui/plots/design.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
-constexpr int heading_px = 20, figure_px = 28, grid_px = 8;
 constexpr std::size_t tile_count = 4;
 
 QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
@@ -73,7 +73,8 @@ QLabel* OverviewPage::make_text(QWidget* parent) {
   label->setTextFormat(Qt::RichText);
   label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   label->setTextInteractionFlags(Qt::TextBrowserInteraction);
-  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  // Not Minimum: Qt would take the height of a narrower label as the least one, and the page would scroll.
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   policy.setHeightForWidth(true);
   label->setSizePolicy(policy);
   connect(label, &QLabel::linkActivated, this, &OverviewPage::follow);
@@ -82,12 +83,22 @@ QLabel* OverviewPage::make_text(QWidget* parent) {
 
 QLabel* OverviewPage::make_heading(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
-  QFont font = label->font();
-  font.setPixelSize(heading_px);
-  label->setFont(font);
-  label->setContentsMargins(0, grid_px, 0, 0);
+  QFont bold = label->font();
+  bold.setBold(true);
+  label->setFont(bold);
   label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   return label;
+}
+
+QVBoxLayout* OverviewPage::make_card(QWidget* parent) {
+  auto* frame = new QFrame(parent);
+  frame->setFrameShape(QFrame::StyledPanel);
+  frame->setAutoFillBackground(true);
+  frame->setBackgroundRole(QPalette::Base);
+  auto* column = new QVBoxLayout(frame);
+  column->setContentsMargins(2 * grid_px, grid_px, 2 * grid_px, grid_px);
+  column->setSpacing(grid_px / 2);
+  return column;
 }
 
 QString OverviewPage::figure_link(const QString& page, const std::string& text) const {
@@ -96,17 +107,10 @@ QString OverviewPage::figure_link(const QString& page, const std::string& text) 
 }
 
 OverviewPage::Tile OverviewPage::make_tile(QWidget* parent) {
-  auto* frame = new QFrame(parent);
-  frame->setFrameShape(QFrame::StyledPanel);
-  frame->setAutoFillBackground(true);
-  frame->setBackgroundRole(QPalette::Base);
-  auto* column = new QVBoxLayout(frame);
-  column->setContentsMargins(2 * grid_px, grid_px, 2 * grid_px, grid_px);
-  column->setSpacing(grid_px / 2);
+  QVBoxLayout* column = make_card(parent);
+  QWidget* frame = column->parentWidget();
   Tile tile{frame, new QLabel(frame), make_text(frame), make_text(frame)};
-  QFont font = tile.figure->font();
-  font.setPixelSize(figure_px);
-  tile.figure->setFont(font);
+  tile.figure->setFont(sized(tile.figure->font(), figure_px));
   tile.figure->setWordWrap(false);
   column->addWidget(tile.title);
   column->addWidget(tile.figure);
@@ -117,9 +121,10 @@ OverviewPage::Tile OverviewPage::make_tile(QWidget* parent) {
 QWidget* OverviewPage::make_content() {
   auto* content = new QWidget(this);
   auto* layout = new QVBoxLayout(content);
-  layout->setContentsMargins(2 * grid_px, 2 * grid_px, 2 * grid_px, 2 * grid_px);
+  layout->setContentsMargins(2 * grid_px, grid_px, 2 * grid_px, 2 * grid_px);
   layout->setSpacing(grid_px);
-  job_ = make_heading({}, content);
+  job_ = new QLabel(content);
+  job_->setFont(sized(job_->font(), title_px));
   job_->setWordWrap(true);
   layout->addWidget(job_);
   tiles_row_ = new QWidget(content);
@@ -131,43 +136,46 @@ QWidget* OverviewPage::make_content() {
     tiles->addWidget(tiles_.back().frame, 1);
   }
   layout->addWidget(tiles_row_);
-  step_heading_ = make_heading(tr("Where the step goes"), content);
-  step_ = new StepBar(content);
-  layout->addWidget(step_heading_);
-  layout->addWidget(step_);
+  QVBoxLayout* step = make_card(content);
+  step_card_ = step->parentWidget();
+  step_ = new StepBar(step_card_);
+  step->addWidget(make_heading(tr("Where the step goes"), step_card_));
+  step->addWidget(step_);
+  layout->addWidget(step_card_);
 
+  // The last card of each column takes the rest of the height.
   halves_ = new QHBoxLayout;
-  halves_->setSpacing(4 * grid_px);
+  halves_->setSpacing(grid_px);
   auto* left = new QVBoxLayout;
   auto* right = new QVBoxLayout;
-  changes_heading_ = make_heading({}, content);
-  changes_ = make_text(content);
-  left->addWidget(changes_heading_);
-  left->addWidget(changes_);
-  sentences_heading_ = make_heading(tr("At other worker counts"), content);
-  sentences_ = make_text(content);
-  left->addWidget(sentences_heading_);
-  left->addWidget(sentences_);
-  left->addStretch(1);
-  warnings_heading_ = make_heading(tr("Warnings that change the answer most"), content);
-  warnings_ = make_text(content);
-  right->addWidget(warnings_heading_);
-  right->addWidget(warnings_);
+  const auto card = [&](QVBoxLayout* column, const QString& title, QLabel*& heading, QLabel*& text, int stretch) {
+    QVBoxLayout* inside = make_card(content);
+    QWidget* frame = inside->parentWidget();
+    heading = make_heading(title, frame);
+    text = make_text(frame);
+    inside->addWidget(heading);
+    inside->addWidget(text, 1);
+    column->addWidget(frame, stretch);
+    return frame;
+  };
+  changes_card_ = card(left, {}, changes_heading_, changes_, 0);
+  sentences_card_ = card(left, tr("At other worker counts"), sentences_heading_, sentences_, 1);
+  card(right, tr("Warnings that change the answer most"), warnings_heading_, warnings_, 1);
+  QVBoxLayout* rate = make_card(content);
   auto* rate_row = new QHBoxLayout;
-  rate_row->addWidget(make_heading(tr("Learning rate"), content));
-  rate_workers_ = new QComboBox(content);
+  rate_row->addWidget(make_heading(tr("Learning rate"), rate->parentWidget()));
+  rate_workers_ = new QComboBox(rate->parentWidget());
   rate_workers_->setAccessibleName(tr("Worker count of the learning rate"));
   rate_workers_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  rate_row->addWidget(rate_workers_, 0, Qt::AlignBottom);
+  rate_row->addWidget(rate_workers_);
   rate_row->addStretch(1);
-  right->addLayout(rate_row);
-  rate_ = make_text(content);
-  right->addWidget(rate_);
-  right->addStretch(1);
+  rate->addLayout(rate_row);
+  rate_ = make_text(rate->parentWidget());
+  rate->addWidget(rate_);
+  right->addWidget(rate->parentWidget());
   halves_->addLayout(left, 1);
   halves_->addLayout(right, 1);
-  layout->addLayout(halves_);
-  layout->addStretch(1);
+  layout->addLayout(halves_, 1);
   connect(rate_workers_, &QComboBox::currentIndexChanged, this, &OverviewPage::show_rate);
   return content;
 }
@@ -212,8 +220,7 @@ void OverviewPage::show_overview() {
     tiles_[i].figure->setAccessibleName(QString::fromStdString(figure.title + ": " + figure.figure));
     tiles_[i].detail->setText(escaped(figure.detail) + QStringLiteral(" ") + plain_link(page, "→ " + page));
   }
-  step_heading_->setVisible(!all.step.empty());
-  step_->setVisible(!all.step.empty());
+  step_card_->setVisible(!all.step.empty());
   step_->show_step(all.step);
 
   QString rows;
@@ -222,8 +229,7 @@ void OverviewPage::show_overview() {
                       escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
                           (change.setting ? QString() : tr("; other hardware or code")));
   changes_heading_->setText(tr("What helps most at N = %1").arg(all.changes_workers));
-  changes_heading_->setVisible(step);
-  changes_->setVisible(step);
+  changes_card_->setVisible(step);
   if (!step) {
     changes_heading_->setText({});
   } else if (all.changes_workers == 0) {
@@ -236,8 +242,7 @@ void OverviewPage::show_overview() {
 
   rows.clear();
   for (const auto& [about, text] : all.sentences) rows += table_row(escaped(about), escaped(text));
-  sentences_heading_->setVisible(!all.sentences.empty());
-  sentences_->setVisible(!all.sentences.empty());
+  sentences_card_->setVisible(!all.sentences.empty());
   sentences_->setText(table(rows) + plain_link("Scaling", tr("→ Scaling")));
 
   rows.clear();

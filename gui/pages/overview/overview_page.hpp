@@ -12,6 +12,7 @@ class QComboBox;
 class QHBoxLayout;
 class QLabel;
 class QStackedWidget;
+class QVBoxLayout;
 
 namespace ddpprof::gui {
 
@@ -48,6 +49,7 @@ class OverviewPage : public Page {
   QLabel* make_text(QWidget* parent);                                       // wrapped, with links to pages
   QString figure_link(const QString& page, const std::string& text) const;  // in the colour of the text
   QLabel* make_heading(const QString& text, QWidget* parent);
+  QVBoxLayout* make_card(QWidget* parent);  // the layout inside of a framed panel
   void show_message(const QString& text);
   void show_overview();
   void show_rate();
@@ -60,9 +62,8 @@ class OverviewPage : public Page {
   StartPanel* start_;
   QLabel* message_;
   QWidget* content_;
-  QLabel *job_, *step_heading_, *changes_heading_, *changes_, *warnings_heading_, *warnings_, *rate_, *sentences_,
-      *sentences_heading_;
-  QWidget* tiles_row_;
+  QLabel *job_, *changes_heading_, *changes_, *warnings_heading_, *warnings_, *rate_, *sentences_, *sentences_heading_;
+  QWidget *tiles_row_, *step_card_, *changes_card_, *sentences_card_;
   QHBoxLayout* halves_;
   std::vector<Tile> tiles_;
   StepBar* step_;

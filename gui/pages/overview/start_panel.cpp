@@ -10,18 +10,18 @@
 #include <QVBoxLayout>
 
 #include "gui/models/recent_files.hpp"
+#include "gui/plots/design.hpp"
 
 namespace ddpprof::gui {
 
 StartPanel::StartPanel(QWidget* parent) : QWidget(parent), recent_(new QListWidget(this)) {
   auto* drop = new QFrame(this);
   drop->setObjectName("drop");
-  drop->setStyleSheet(QStringLiteral("#drop { border: 2px dashed palette(mid); border-radius: 8px; }"));
+  drop->setStyleSheet(QStringLiteral("#drop { border: 2px dashed palette(mid); border-radius: 4px; }"));
   auto* title = new QLabel(tr("Drop a trace database, traces, a table of step times or a log here"), drop);
   title->setWordWrap(true);
   title->setAlignment(Qt::AlignCenter);
-  QFont large = title->font();
-  large.setPixelSize(20);
+  const QFont large = sized(title->font(), title_px);
   title->setFont(large);
   auto* formats = new QLabel(tr("PyTorch profiler (JSON, also gzip and zstd), Nsight Systems (SQLite), recordings of "
                                 "ddpprof, CSV, output of nccl-tests; also folders of them"),
@@ -39,19 +39,19 @@ StartPanel::StartPanel(QWidget* parent) : QWidget(parent), recent_(new QListWidg
   for (QPushButton* button : {open, measure, sample}) buttons->addWidget(button);
   buttons->addStretch(1);
   auto* inside = new QVBoxLayout(drop);
-  inside->setContentsMargins(24, 32, 24, 32);
-  inside->setSpacing(16);
+  inside->setContentsMargins(3 * grid_px, 4 * grid_px, 3 * grid_px, 4 * grid_px);
+  inside->setSpacing(2 * grid_px);
   inside->addWidget(title);
   inside->addWidget(formats);
   inside->addLayout(buttons);
   auto* heading = new QLabel(tr("Recent files"), this);
   heading->setFont(large);
   recent_->setAccessibleName(tr("Recent files"));
-  recent_->setSpacing(4);
+  recent_->setSpacing(grid_px / 2);
   recent_->setTextElideMode(Qt::ElideMiddle);
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(24, 24, 24, 24);
-  layout->setSpacing(16);
+  layout->setContentsMargins(3 * grid_px, 3 * grid_px, 3 * grid_px, 3 * grid_px);
+  layout->setSpacing(2 * grid_px);
   layout->addWidget(drop);
   layout->addWidget(heading);
   layout->addWidget(recent_, 1);

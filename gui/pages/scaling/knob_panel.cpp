@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/plots/design.hpp"
 #include "gui/widgets/knob.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -23,7 +24,7 @@ const QString another_rate = QStringLiteral("…rate"), a_log = QStringLiteral("
 KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPushButton(tr("Reset all"), this)) {
   auto* content = new QWidget(this);
   column_ = new QVBoxLayout(content);
-  column_->setContentsMargins(10, 8, 10, 8);
+  column_->setContentsMargins(grid_px, grid_px, grid_px, grid_px);
   column_->setSpacing(2);
   setWidget(content);
   setWidgetResizable(true);
@@ -130,7 +131,7 @@ void KnobPanel::heading(const QString& text) {
   QFont font = label->font();
   font.setBold(true);
   label->setFont(font);
-  label->setContentsMargins(0, 8, 0, 0);
+  label->setContentsMargins(0, grid_px, 0, 0);
   label->setForegroundRole(QPalette::PlaceholderText);
   column_->addWidget(label);
 }

@@ -24,6 +24,7 @@
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
 #include "gui/widgets/message_stack.hpp"
+#include "gui/plots/design.hpp"
 #include "gui/widgets/shell_line.hpp"
 #include "gui/widgets/table_view.hpp"
 
@@ -47,20 +48,20 @@ void tighten(TableView& table) {
   const QFontMetrics heading(table.horizontalHeader()->font()), cell(table.font());
   const QAbstractItemModel& model = *table.model();
   for (int i = 0; i < model.columnCount(); ++i) {
-    int needed = heading.horizontalAdvance(model.headerData(i, Qt::Horizontal).toString());
+    const int title = heading.horizontalAdvance(model.headerData(i, Qt::Horizontal).toString());
+    int needed = title;
     for (int row = 0; row < model.rowCount(); ++row)
       needed = std::max(needed, cell.horizontalAdvance(model.index(row, i).data().toString()));
     needed += margin;
-    if (i == 0) needed = std::min(needed, 2 * table.width() / 5);
+    if (i == 0) needed = std::max(title + margin, std::min(needed, 2 * table.width() / 5));
     table.setColumnWidth(i, std::min(needed, table.columnWidth(i)));
   }
   table.resizeRowsToContents();
 }
 
-void make_bold(QLabel* label, int larger) {
-  QFont font = label->font();
+void make_bold(QLabel* label, int pixels) {
+  QFont font = sized(label->font(), pixels);
   font.setBold(true);
-  font.setPointSize(font.pointSize() + larger);
   label->setFont(font);
 }
 
@@ -128,10 +129,10 @@ QWidget* ScalingPage::make_bar() {
   auto* bar = new QWidget(this);
   // Two rows, so that the page fits into half a window, and on a full HD screen at 2x.
   auto* rows = new QVBoxLayout(bar);
-  rows->setContentsMargins(8, 6, 8, 2);
-  rows->setSpacing(2);
+  rows->setContentsMargins(grid_px, grid_px / 2, grid_px, grid_px / 2);
+  rows->setSpacing(grid_px / 2);
   auto* row = new QHBoxLayout;
-  row->setSpacing(2);
+  row->setSpacing(0);  // a segmented control
   rows->addLayout(row);
   const std::pair<ScalingPlot::View, QString> views[] = {{ScalingPlot::View::throughput, tr("Throughput")},
                                                          {ScalingPlot::View::speedup, tr("Speedup")},
@@ -187,7 +188,7 @@ QWidget* ScalingPage::make_middle() {
   column->setSpacing(2);
   column->addWidget(make_bar());
   column->addWidget(plot_, 1);
-  command_->setContentsMargins(8, 0, 8, 2);
+  command_->setContentsMargins(grid_px, 0, grid_px, grid_px / 2);
   connect(command_, &ShellLine::status_message, this, &ScalingPage::status_message);
   column->addWidget(command_);
   tables_->setDocumentMode(true);
@@ -211,9 +212,9 @@ QWidget* ScalingPage::make_right() {
   auto* down = new QSplitter(Qt::Vertical, this);
   auto* words = new QWidget(down);
   auto* column = new QVBoxLayout(words);
-  column->setContentsMargins(8, 6, 8, 6);
+  column->setContentsMargins(grid_px, grid_px, grid_px, grid_px);
   auto* head = new QHBoxLayout;
-  make_bold(heading_, 2);
+  make_bold(heading_, title_px);
   head->addWidget(heading_, 1);
   busy_->setAccessibleName(tr("Simulating"));
   busy_->setToolTip(tr("Simulating"));
@@ -232,8 +233,8 @@ QWidget* ScalingPage::make_right() {
   column->addWidget(scroll, 1);
   auto* help = new QWidget(down);
   auto* below = new QVBoxLayout(help);
-  below->setContentsMargins(8, 2, 8, 6);
-  make_bold(levers_title_, 0);
+  below->setContentsMargins(grid_px, grid_px / 2, grid_px, grid_px);
+  make_bold(levers_title_, body_px);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
   // QTableView::activated would also follow a single click on some desktops, which selects a row for copying.

@@ -60,6 +60,20 @@ TEST_P(Contrast, TextIsReadable) {
           << "colour " << static_cast<int>(meaning) << " on role " << ground;
 }
 
+TEST_P(Contrast, TextIsReadableOnFlatControls) {
+  const QPalette all = palette();
+  const QColor text = all.color(QPalette::WindowText), accent = all.color(QPalette::Highlight);
+  for (const QColor& ground : {hover_colour(all), selected_colour(all)})
+    EXPECT_GE(contrast_ratio(text, ground), text_contrast_least) << ground.name().toStdString();
+  EXPECT_GE(contrast_ratio(selected_text(all), selected_colour(all)), text_contrast_least);
+  EXPECT_GE(contrast_ratio(all.color(QPalette::HighlightedText), blended(accent, Qt::black, 0.15)),
+            text_contrast_least);
+  for (double better = -1.0; better <= 1.0; better += 0.125)
+    EXPECT_GE(contrast_ratio(all.color(QPalette::Text), tinted_colour(better, all)), text_contrast_least) << better;
+  EXPECT_EQ(tinted_colour(0.0, all), all.color(QPalette::Base));
+  EXPECT_NE(tinted_colour(0.01, all), tinted_colour(-0.01, all));
+}
+
 TEST_P(Contrast, ShapesAreVisible) {
   const QPalette all = palette();
   for (const QPalette::ColorRole ground : {QPalette::Window, QPalette::Base, QPalette::Button}) {

@@ -299,33 +299,6 @@ TEST(MainWindow, SplittersAreStoredByName) {
   EXPECT_GT(timeline(again)->width(), again.width() * 9 / 10);
 }
 
-// Texts of one line on every page, at the sizes of small and of usual screens.
-TEST_F(OpenWindow, NoTextIsCutOff) {
-  auto* tabs = window.findChild<QTabWidget*>();
-  for (const QSize size : {QSize(1272, 680), QSize(952, 504), QSize(1912, 1040)}) {
-    window.resize(size);
-    for (int page = 0; page < tabs->count(); ++page) {
-      tabs->setCurrentIndex(page);
-      ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 60'000));
-      QCoreApplication::processEvents();
-      EXPECT_LE(window.width(), size.width()) << tabs->tabText(page).toStdString();
-      EXPECT_LE(window.height(), size.height()) << tabs->tabText(page).toStdString();
-      const auto check = [&](const QWidget* widget, const QString& text) {
-        if (!widget->isVisible() || text.isEmpty()) return;
-        EXPECT_GE(widget->width(), widget->sizeHint().width())
-            << tabs->tabText(page).toStdString() << " at " << size.width() << ": " << text.toStdString();
-        EXPECT_GE(widget->height() + 2, widget->minimumSizeHint().height())
-            << tabs->tabText(page).toStdString() << " at " << size.width() << ": " << text.toStdString();
-      };
-      for (const auto* button : tabs->currentWidget()->findChildren<QAbstractButton*>()) check(button, button->text());
-      for (const auto* label : tabs->currentWidget()->findChildren<QLabel*>())
-        if (!label->wordWrap()) check(label, label->text());
-      for (const auto* box : tabs->currentWidget()->findChildren<QComboBox*>())
-        if (box->sizeAdjustPolicy() != QComboBox::AdjustToMinimumContentsLengthWithIcon) check(box, box->currentText());
-    }
-  }
-}
-
 // The bar's details and the selected range leave room for the plot.
 TEST_F(OpenWindow, ThePlotKeepsItsHeightBesideDetailsAndRange) {
   window.resize(1280, 820);
