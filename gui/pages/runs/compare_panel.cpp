@@ -1,5 +1,6 @@
 #include "gui/pages/runs/compare_panel.hpp"
 
+#include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGridLayout>
@@ -14,6 +15,7 @@
 #include <algorithm>
 
 #include "gui/models/runs/compare_files.hpp"
+#include "gui/pages/runs/waterfall_view.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace ddpprof::gui {
@@ -34,6 +36,31 @@ QWidget* titled(const report::Table& table, TableView* view, QWidget* parent) {
   layout->addWidget(view, 1);
   view->setVisible(!table.rows.empty());
   if (table.rows.empty()) layout->addStretch(1);
+  return page;
+}
+
+// The drawing above its table; with several configurations, a box to choose one.
+QWidget* drawn(const report::Table& table, QWidget* below, QWidget* parent) {
+  auto* page = new QWidget(parent);
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  const std::vector<Waterfall> all = waterfalls_of(table);
+  auto* view = new WaterfallView(page);
+  view->show_waterfall(all.front());
+  if (all.size() > 1) {
+    auto* choice = new QComboBox(page);
+    choice->setAccessibleName(ComparePanel::tr("Configuration of the waterfall"));
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    for (const Waterfall& one : all) choice->addItem(one.title);
+    QObject::connect(choice, &QComboBox::currentIndexChanged, view,
+                     [view, all](int index) { view->show_waterfall(all.at(static_cast<std::size_t>(index))); });
+    auto* row = new QHBoxLayout;
+    row->addWidget(choice);
+    row->addStretch(1);
+    layout->addLayout(row);
+  }
+  layout->addWidget(view);
+  layout->addWidget(below, 1);
   return page;
 }
 
@@ -176,6 +203,7 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
   report_ = std::move(report);
   has_report_ = true;
   views_.clear();
+  int first = 1;  // the tab that is shown first
   for (const report::Table& table : report_.tables) {
     if (table.name == "compare_answer") {
       words_->set_table(table);
@@ -191,11 +219,15 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
     connect(view, &TableView::status_message, this,
             &ComparePanel::status_message);  // the window connected only tables that existed before
     view->set_table(table);
-    tables_->addTab(titled(table, view, tables_),
-                    QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));
+    QWidget* page = titled(table, view, tables_);
+    if (table.name == "compare_waterfall" && !table.rows.empty()) {
+      page = drawn(table, page, tables_);
+      first = tables_->count();
+    }
+    tables_->addTab(page, QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));
     views_.emplace_back(table.name, view);
   }
-  tables_->setCurrentIndex(std::max(0, current < tables_->count() && current >= 0 ? current : 1));
+  tables_->setCurrentIndex(std::max(0, current < tables_->count() && current >= 0 ? current : first));
   tables_->show();
   // The last column has its final width now, so compute the row heights again.
   QTimer::singleShot(0, words_, &QTableView::resizeRowsToContents);

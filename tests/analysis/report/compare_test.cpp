@@ -41,6 +41,42 @@ TEST_F(CompareTest, AStepHalfAsLongAgainIsDifferentAndItsPartsSayWhy) {
       "+50 ms.");
 }
 
+TEST_F(CompareTest, TheTermsAddUpToTheDifferenceOfTheSteps) {
+  // A: 80 ms compute, 9 ms exposed, 1 ms waiting, 10 ms other. B: 80, 54, 6, 10.
+  add(*a_, test::train("ddp", 2), {.repeats = 3, .spread_us = 3000});
+  add(*b_, test::train("ddp", 2),
+      {.step_ms = 150, .communication_ms = 80, .skew_ms = {6}, .repeats = 3, .spread_us = 3000});
+  const json report = compared();
+  const auto term = [&](const char* what) { return row(report, "compare_waterfall", {{"what", what}}); };
+  const json step = row(report, "compare_time", {{"what", "step"}});
+  EXPECT_NEAR(term("step")["a_s"].get<double>(), step["a_s"].get<double>(), 1e-12);
+  EXPECT_NEAR(term("step")["b_s"].get<double>(), step["b_s"].get<double>(), 1e-12);
+  EXPECT_NEAR(term("step")["difference_s"].get<double>(), step["difference_s"].get<double>(), 1e-12);
+  for (const char* side : {"a_s", "b_s", "difference_s"}) {
+    double sum = 0.0;
+    for (const json& one : rows(report, "compare_waterfall"))
+      if (one["what"] != "step") sum += one[side].get<double>();
+    EXPECT_NEAR(sum, term("step")[side].get<double>(), 1e-12) << side;
+  }
+  // Shares of steps of 100, 103 and 106 ms, times 103 ms.
+  EXPECT_NEAR(term("exposed communication")["a_s"], 0.103 * 9.0 * (1 / 100. + 1 / 103. + 1 / 106.) / 3.0, 1e-9);
+  EXPECT_NEAR(term("waiting")["b_s"], 0.153 * 6.0 * (1 / 150. + 1 / 153. + 1 / 156.) / 3.0, 1e-9);
+  for (const char* what : {"step", "exposed communication", "compute"}) {
+    EXPECT_LE(term(what)["difference_low_s"], term(what)["difference_s"]) << what;
+    EXPECT_GE(term(what)["difference_high_s"], term(what)["difference_s"]) << what;
+  }
+  EXPECT_GT(term("step")["difference_low_s"], 0.03);
+  EXPECT_LT(term("step")["difference_low_s"], term("step")["difference_high_s"]) << "the repeats differ";
+}
+
+TEST_F(CompareTest, AWaterfallOfTwoStepsHasNoInterval) {
+  add(*a_, test::train("ddp", 2), {.steps = 2});
+  add(*b_, test::train("ddp", 2), {.step_ms = 200});
+  const json step = row(compared(), "compare_waterfall", {{"what", "step"}});
+  EXPECT_DOUBLE_EQ(step["difference_s"], 0.1);
+  EXPECT_TRUE(step["difference_low_s"].is_null()) << step;
+}
+
 TEST_F(CompareTest, DifferencesThatAreSureComeFirstTheLargestPartOfAStepOnTop) {
   add(*a_, test::train("ddp", 1), {.repeats = 2});
   add(*b_, test::train("ddp", 1), {.step_ms = 110, .repeats = 2});
@@ -181,12 +217,14 @@ TEST_F(CompareTest, SweepsOfCollectivesAloneAreNotComparedAndSaySo) {
   a_->bench_comm();
   b_->bench_comm();
   const json both = compared();
-  EXPECT_THAT(row(both, "compare_answer", {{"verdict", "cannot tell"}})["what"],
-              testing::StartsWith("Cannot compare: both files contain only sweeps of collectives (ddpprof bench-comm)"));
+  EXPECT_THAT(
+      row(both, "compare_answer", {{"verdict", "cannot tell"}})["what"],
+      testing::StartsWith("Cannot compare: both files contain only sweeps of collectives (ddpprof bench-comm)"));
   EXPECT_EQ(row(both, "compare_files", {{"file", "A"}})["measurements"], 1);
   add(*b_, test::train("ddp", 2), {});
   const json one = compared();
-  EXPECT_THAT(row(one, "compare_answer", {{"verdict", "cannot tell"}})["what"], testing::StartsWith("Cannot compare: A contains only sweeps"));
+  EXPECT_THAT(row(one, "compare_answer", {{"verdict", "cannot tell"}})["what"],
+              testing::StartsWith("Cannot compare: A contains only sweeps"));
   EXPECT_EQ(row(one, "compare_files", {{"file", "B"}})["measurements"], 2);
 }
 

@@ -158,13 +158,15 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
   if (stopped()) return {};
   const std::vector<KernelDifference> kernels = kernel_differences(in_a, in_b, paired, stopped);
   if (stopped()) return {};
+  Table waterfall = compare_waterfall_table(paired, stopped);
+  if (stopped()) return {};
   Table collectives = compare_collectives_table(in_a, in_b, paired, stopped);
   if (stopped()) return {};
   return {"compare",
           "Comparison",
           {compare_answer_table(in_a, in_b, paired, all, kernels),
            compare_files_table(in_a, a.path().string(), in_b, b.path().string()), compare_time_table(all),
-           compare_throughput_table(all), compare_kernels_table(kernels), std::move(collectives),
+           std::move(waterfall), compare_throughput_table(all), compare_kernels_table(kernels), std::move(collectives),
            compare_settings_table(in_a, in_b, paired, scenario_differences), only_in_one_table(paired),
            compare_fits_table(in_a, in_b), compare_parameters_table(in_a, in_b), compare_notices_table(in_a, in_b)}};
 }
@@ -209,7 +211,8 @@ Report compare_within(store::Database& database, const Selection& a, const Selec
   }
   return {"compare",
           "Comparison",
-          {std::move(answer), compare_time_table(all), compare_throughput_table(all), compare_kernels_table(kernels),
+          {std::move(answer), compare_time_table(all), compare_waterfall_table(paired, go_on),
+           compare_throughput_table(all), compare_kernels_table(kernels),
            compare_collectives_table(in_a, in_b, paired, go_on), compare_settings_table(in_a, in_b, paired, {}),
            only_in_one_table(paired)}};
 }

@@ -58,13 +58,10 @@ class Side {
     const std::vector<double> all = joined(repeats_);
     mean_ = stats::mean(all);
     samples_ = all.size();
-    // Drawing n repeats underestimates their variance by the factor (n - 1) / n.
-    const auto n = static_cast<double>(repeats_.size());
-    wider_ = n < 2.0 ? 1.0 : std::sqrt(n / (n - 1.0));
   }
   double mean() const { return mean_; }
   std::size_t samples() const { return samples_; }
-  double degrees() const { return static_cast<double>(repeats_.size()) - 1.0; }
+  std::size_t repeats() const { return repeats_.size(); }
   double drawn_deviation(stats::Random& random) const {
     double sum = 0.0;
     std::size_t count = 0;
@@ -73,30 +70,14 @@ class Side {
       for (std::size_t j = 0; j < steps.size(); ++j) sum += steps[random.below(steps.size())];
       count += steps.size();
     }
-    return wider_ * (sum / static_cast<double>(count) - mean_);
+    return sum / static_cast<double>(count) - mean_;
   }
 
  private:
   Samples repeats_;
-  double mean_ = 0, wider_ = 1;
+  double mean_ = 0;
   std::size_t samples_ = 0;
 };
-
-// Returns the factor that widens the interval for few repeats: Student's quantile / normal quantile with
-// Welch-Satterthwaite degrees of freedom. A file with one repeat contributes nothing.
-double widening(const Side& b, const std::vector<double>& of_b, const Side& a, const std::vector<double>& of_a,
-                double probability) {
-  const auto variance = [](const std::vector<double>& deviations) {
-    return std::pow(stats::standard_deviation(deviations), 2);
-  };
-  const double variance_b = variance(of_b), variance_a = variance(of_a);
-  double parts = 0.0;
-  if (b.degrees() > 0.0) parts += variance_b * variance_b / b.degrees();
-  if (a.degrees() > 0.0) parts += variance_a * variance_a / a.degrees();
-  if (parts == 0.0) return 1.0;
-  const double degrees = std::max(1.0, std::pow(variance_b + variance_a, 2) / parts);
-  return stats::student_quantile(probability, degrees) / stats::normal_quantile(probability);
-}
 
 }  // namespace
 
@@ -110,22 +91,42 @@ bool lacking_in_most(const Samples& repeats) {
   return !all.empty() && stats::median(all) == 0.0 && stats::mean(all) > 0.0;
 }
 
+stats::Interval drawn_interval(double mid, std::vector<double> of_b, std::vector<double> of_a, std::size_t repeats_b,
+                               std::size_t repeats_a, std::size_t fewest_samples) {
+  // Drawing n repeats underestimates their variance by the factor (n - 1) / n.
+  const auto widen = [](std::vector<double>& deviations, std::size_t repeats) {
+    const auto n = static_cast<double>(repeats);
+    if (repeats > 1)
+      for (double& one : deviations) one *= std::sqrt(n / (n - 1.0));
+    return std::pow(stats::standard_deviation(deviations), 2);
+  };
+  const double variance_b = widen(of_b, repeats_b), variance_a = widen(of_a, repeats_a);
+  std::vector<double> both(of_b.size());
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] = of_b[i] - of_a[i];
+  const double probability = 0.5 * (1.0 + metrics::confidence);
+  const auto [low, high] = stats::quantiles(both, 1.0 - probability, probability);
+  // Student's quantile / normal quantile at the degrees of freedom of Welch and Satterthwaite.
+  double parts = 0.0, wider = 1.0;
+  if (repeats_b > 1) parts += variance_b * variance_b / static_cast<double>(repeats_b - 1);
+  if (repeats_a > 1) parts += variance_a * variance_a / static_cast<double>(repeats_a - 1);
+  if (parts > 0.0) {
+    const double degrees = std::max(1.0, std::pow(variance_b + variance_a, 2) / parts);
+    wider = stats::student_quantile(probability, degrees) / stats::normal_quantile(probability);
+  }
+  return {mid + wider * std::min(0.0, low), mid, mid + wider * std::max(0.0, high),
+          std::min(metrics::confidence, 1.0 - std::exp2(1.0 - static_cast<double>(fewest_samples)))};
+}
+
 stats::Interval mean_difference_interval(const Samples& in_b, const Samples& in_a) {
-  constexpr std::size_t resamples = 1000;
   const Side b(in_b), a(in_a);
   stats::Random random(1);
-  std::vector<double> of_b(resamples), of_a(resamples), both(resamples);
+  std::vector<double> of_b(resamples), of_a(resamples);
   for (std::size_t i = 0; i < resamples; ++i) {
     of_b[i] = b.drawn_deviation(random);
     of_a[i] = a.drawn_deviation(random);
-    both[i] = of_b[i] - of_a[i];
   }
-  const double probability = 0.5 * (1.0 + metrics::confidence), mid = b.mean() - a.mean();
-  const auto [low, high] = stats::quantiles(both, 1.0 - probability, probability);
-  const double wider = widening(b, of_b, a, of_a, probability);
-  const auto fewest = static_cast<double>(std::min(b.samples(), a.samples()));
-  return {mid + wider * std::min(0.0, low), mid, mid + wider * std::max(0.0, high),
-          std::min(metrics::confidence, 1.0 - std::exp2(1.0 - fewest))};
+  return drawn_interval(b.mean() - a.mean(), std::move(of_b), std::move(of_a), b.repeats(), a.repeats(),
+                        std::min(b.samples(), a.samples()));
 }
 
 std::optional<Difference> judged_by_cycle(const Pair& pair, const std::string& what, const Samples& in_a,

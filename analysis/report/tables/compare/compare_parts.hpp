@@ -84,6 +84,13 @@ bool lacking_in_most(const Samples&);  // some steps have it, but the median is 
 // Interval of mean(B) - mean(A) in seconds: a bootstrap of repeats and of steps within them, widened as in
 // stats::clustered_difference_interval. Both must have samples.
 stats::Interval mean_difference_interval(const Samples& in_b, const Samples& in_a);
+
+inline constexpr std::size_t resamples = 1000;
+// Interval of B - A around `mid` from deviations of resampled estimates of B and of A, of equal number. The deviations
+// of a file with n > 1 repeats are widened by sqrt(n / (n - 1)), and the interval for few repeats as in
+// stats::clustered_difference_interval.
+stats::Interval drawn_interval(double mid, std::vector<double> of_b, std::vector<double> of_a, std::size_t repeats_b,
+                               std::size_t repeats_a, std::size_t fewest_samples);
 // Like judged_work with the mean of each period, for work that is periodic in both files with three or more periods.
 // Returns nothing if it is not periodic.
 std::optional<Difference> judged_by_cycle(const Pair&, const std::string& what, const Samples& in_a,
@@ -108,6 +115,9 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired&, cons
 Table compare_time_table(const std::vector<Difference>&);
 Table compare_throughput_table(const std::vector<Difference>&);
 Table only_in_one_table(const Paired&);
+
+// The difference of the step by term, in parts that add up to it (compare_waterfall.cpp).
+Table compare_waterfall_table(const Paired&, const std::function<bool()>& stopped);
 
 // Work of the devices, or of the hosts for traces without devices (compare_kernels.cpp).
 std::vector<KernelDifference> kernel_differences(const Source& a, const Source& b, const Paired&,
