@@ -130,6 +130,7 @@ bool RunProcess::start(const RunOptions& options) {
   QStringList arguments = {"run", options.scenario_file, "--out", options.out, "--progress", "json-lines"};
   if (!options.workers.isEmpty()) arguments << "--workers" << options.workers;
   if (options.overwrite) arguments << "--overwrite";
+  if (options.resume) arguments << "--resume";
   if (options.dry_run) arguments << "--dry-run";
   process_.start(program, arguments, QIODevice::ReadOnly);
   return true;

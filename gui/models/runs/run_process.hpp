@@ -18,6 +18,7 @@ struct RunOptions {
   QString out;      // the database to write; absolute path
   QString workers;  // "1,2,4"; "" for the scenario's worker counts
   bool overwrite = false;
+  bool resume = false;  // continue the database of a run that did not reach its end
   bool dry_run = false;
 };
 

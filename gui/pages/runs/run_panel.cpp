@@ -35,6 +35,7 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
       run_(new QPushButton(tr("&Run"), this)),
       dry_run_(new QPushButton(tr("Dr&y run"), this)),
       cancel_(new QPushButton(tr("Ca&ncel"), this)),
+      resume_(new QPushButton(tr("Resume"), this)),
       open_(new QPushButton(tr("Open the database"), this)),
       progress_(new QProgressBar(this)),
       status_(new QLabel(this)),
@@ -47,6 +48,8 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
   status_->setAccessibleName(tr("Status of the run"));
   status_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   open_->hide();
+  resume_->hide();
+  resume_->setToolTip(tr("Measure the configurations that are missing; finished ones are kept"));
   log_->setReadOnly(true);
   log_->setAcceptDrops(false);
   log_->setTabChangesFocus(true);
@@ -57,16 +60,18 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
   log_->setPlaceholderText(tr("Output of the run: its plan, its log, its report."));
   auto* layout = new QGridLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(make_fields(), 0, 0, 1, 2);
-  layout->addWidget(progress_, 1, 0, 1, 2);
+  layout->addWidget(make_fields(), 0, 0, 1, 3);
+  layout->addWidget(progress_, 1, 0, 1, 3);
   layout->addWidget(status_, 2, 0);
-  layout->addWidget(open_, 2, 1, Qt::AlignTop);
-  layout->addWidget(log_, 3, 0, 1, 2);
+  layout->addWidget(resume_, 2, 1, Qt::AlignTop);
+  layout->addWidget(open_, 2, 2, Qt::AlignTop);
+  layout->addWidget(log_, 3, 0, 1, 3);
   layout->setRowStretch(3, 1);
   layout->setColumnStretch(0, 1);
   connect(run_, &QPushButton::clicked, this, [this] { run(false); });
   connect(dry_run_, &QPushButton::clicked, this, [this] { run(true); });
   connect(cancel_, &QPushButton::clicked, this, &RunPanel::cancel);
+  connect(resume_, &QPushButton::clicked, this, &RunPanel::resume);
   connect(open_, &QPushButton::clicked, this, [this] { emit open_requested(written_); });
   connect(&process_, &RunProcess::progressed, this, &RunPanel::show_progress);
   connect(&process_, &RunProcess::logged, log_, &QPlainTextEdit::appendPlainText);
@@ -162,6 +167,7 @@ void RunPanel::refuse(const QString& why) {
   progress_->setValue(0);
   progress_->setFormat(tr("not started"));
   open_->hide();
+  resume_->hide();
   status_->setText(why);
   log_->appendPlainText(why);
   emit status_message(why);
@@ -188,13 +194,28 @@ bool RunPanel::run(bool dry_run) {
   }
   options.scenario_file = scenario_file();
   if (options.scenario_file.isEmpty()) return false;
+  if (!dry_run) last_ = options;
+  return begin(options,
+               dry_run ? tr("Planning…") : tr("Running. Cancel ends the run and keeps finished measurements."));
+}
+
+void RunPanel::resume() {
+  if (process_.running() || last_.scenario_file.isEmpty()) return;
+  RunOptions options = last_;
+  options.overwrite = false;
+  options.resume = true;
+  begin(options, tr("Continuing. Cancel ends the run and keeps finished measurements."));
+}
+
+bool RunPanel::begin(const RunOptions& options, const QString& status) {
   open_->hide();
+  resume_->hide();
   log_->clear();
   progress_->setValue(0);
   progress_->setFormat(tr("starting"));
-  status_->setText(dry_run ? tr("Planning…") : tr("Running. Cancel ends the run and keeps finished measurements."));
+  status_->setText(status);
   const bool begun = process_.start(options);
-  if (!begun) refuse(status());  // status() says why the program could not be started
+  if (!begun) refuse(status_->text());  // the label says why the program could not be started
   update_buttons();
   return begun;
 }
@@ -216,6 +237,7 @@ void RunPanel::show_result(const RunResult& result) {
   status_->setText((result.ok ? "✔ " : result.cancelled ? "" : "✖ ") + result.message);
   written_ = result.database;
   open_->setVisible(!written_.isEmpty());
+  resume_->setVisible(result.cancelled && !result.ok && QFileInfo::exists(last_.out));
   if (!written_.isEmpty()) {
     open_->setText(tr("Open %1").arg(QFileInfo(written_).fileName().replace('&', "&&")));
     if (isVisible()) open_->setFocus();

@@ -37,6 +37,7 @@ class RunPanel : public QWidget {
 
  public slots:
   void cancel();
+  void resume();  // continues the run that was cancelled, with the same scenario
 
  signals:
   void open_requested(const QString& path);
@@ -47,6 +48,7 @@ class RunPanel : public QWidget {
   QWidget* make_fields();
   void choose_out();
   bool ready_to_write(bool& overwrite);
+  bool begin(const RunOptions&, const QString& status);
   QString scenario_file();  // the editor's file, or a copy of the text if it has unsaved changes
   void show_progress(const RunProgress&);
   void show_result(const RunResult&);
@@ -57,6 +59,7 @@ class RunPanel : public QWidget {
   ScenarioPanel& scenario_;
   Ask ask_;
   RunProcess process_;
+  RunOptions last_;  // of the last run that measured
   QTemporaryDir copies_;
   QString written_;
   QLineEdit* workers_;
@@ -64,6 +67,7 @@ class RunPanel : public QWidget {
   QPushButton* run_;
   QPushButton* dry_run_;
   QPushButton* cancel_;
+  QPushButton* resume_;
   QPushButton* open_;
   QProgressBar* progress_;
   QLabel* status_;
