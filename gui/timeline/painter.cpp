@@ -1,6 +1,7 @@
 #include "gui/timeline/painter.hpp"
 
 #include <QFontMetricsF>
+#include <QVarLengthArray>
 #include <algorithm>
 #include <cmath>
 
@@ -46,6 +47,24 @@ Colour colour_of(Category category) {
       break;
   }
   return Colour::other;
+}
+
+bool is_wait(const timeline::Names& names, std::uint32_t name) {
+  const std::string& text = names.text(name);
+  if (names.category(name) == Category::cuda_call) return text.find("Synchronize") != std::string::npos;
+  return names.category(name) == Category::input && text.find("wait") != std::string::npos;
+}
+
+void draw_hatch(QPainter& painter, const QRect& box, const QColor& line) {
+  constexpr int apart_px = 6;
+  QVarLengthArray<QLine, 256> lines;
+  // Multiples of the distance, so that the lines of neighbours continue each other.
+  for (int x = (box.left() - box.height()) / apart_px * apart_px; x <= box.right(); x += apart_px) {
+    const int from = std::max(x, box.left()), to = std::min(x + box.height() - 1, box.right());
+    if (to > from) lines.append(QLine(from, box.bottom() - (from - x), to, box.bottom() - (to - x)));
+  }
+  painter.setPen(line);
+  painter.drawLines(lines.constData(), static_cast<int>(lines.size()));
 }
 
 // One drawn piece of a row: an event, or a block of a coarser level.
@@ -94,6 +113,7 @@ void TimelinePainter::set_style(const QPalette& palette, const QFont& font) {
 
 void TimelinePainter::forget_names() {
   advance_.clear();
+  waits_.clear();
   texts_.clear();
 }
 
@@ -104,6 +124,7 @@ void TimelinePainter::paint(QPainter& painter, const Scene& scene) {
     painter.save();
     painter.setClipRect(gutter_, ruler_, scene.width - gutter_, scene.height - ruler_);
     rows(painter, scene);
+    waits(painter, scene);
     range(painter, scene);
     if (scene.flows) flows(painter, scene);
     focus(painter, scene);
@@ -115,7 +136,12 @@ void TimelinePainter::paint(QPainter& painter, const Scene& scene) {
 }
 
 void TimelinePainter::rows(QPainter& painter, const Scene& scene) {
-  if (advance_.size() != scene.timeline->names.size()) advance_.assign(scene.timeline->names.size(), -1.0F);
+  const timeline::Names& names = scene.timeline->names;
+  if (advance_.size() != names.size()) {
+    advance_.assign(names.size(), -1.0F);
+    waits_.resize(names.size());
+    for (std::uint32_t name = 0; name < names.size(); ++name) waits_[name] = is_wait(names, name);
+  }
   const auto [first, last] = scene.layout->between(scene.scroll_y, scene.scroll_y + scene.height - ruler_);
   const QColor band = palette_.color(QPalette::AlternateBase), head = palette_.color(QPalette::Button);
   for (std::size_t i = first; i < last; ++i) {

@@ -24,6 +24,11 @@ namespace ddpprof::gui {
 
 Colour colour_of(timeline::Category);
 
+// True for events in which nothing is done: waiting for input, and calls that wait for a device.
+bool is_wait(const timeline::Names&, std::uint32_t name);
+// Diagonal lines in the box. As lines, so that SVG pictures have them.
+void draw_hatch(QPainter&, const QRect& box, const QColor& line);
+
 // Everything that a picture depends on.
 struct Scene {
   const timeline::Timeline* timeline = nullptr;
@@ -68,6 +73,7 @@ class TimelinePainter {
   bool instant(QPainter&, const Scene&, const timeline::Row&, std::size_t i, int y, int height);
   void label(QPainter&, const Scene&, std::uint32_t name, double x, double room, int y, int height,
              const QColor& colour);
+  void waits(QPainter&, const Scene&) const;  // hatches collectives until their last rank starts
   void range(QPainter&, const Scene&) const;
   void flows(QPainter&, const Scene&) const;
   void flow(QPainter&, const Scene&, const timeline::Group&, bool chosen) const;
@@ -83,6 +89,7 @@ class TimelinePainter {
       fill_;  // three shades; names with the same shade differ by label
   std::array<std::array<QColor, 3>, timeline::category_count> on_fill_;  // text colours on them
   std::array<std::array<QColor, 4>, timeline::category_count> folded_;   // shade by how busy the pixels are
+  std::vector<bool> waits_;                                              // by name
   std::vector<float> advance_;                                           // width of a name's whole text; < 0: unknown
   QHash<quint64, QStaticText> texts_;                                    // by name and number of characters
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/timeline/painter.hpp"
+#include "gui/timeline/short_name.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -22,6 +23,8 @@ void TimelinePainter::event(QPainter& painter, const Scene& scene, std::uint32_t
   // One pixel between neighbours stays free.
   const int width = right - left > 3 ? right - left - 1 : right - left;
   painter.fillRect(left, y + 1, width, height - 2, fill_[category][shade]);
+  if (width >= least_outlined_px && waits_[name])
+    draw_hatch(painter, QRect(left, y + 1, width, height - 2), folded_[category][0]);
   const bool outlined =
       scene.matches != nullptr && width >= least_outlined_px && name < scene.matches->size() && (*scene.matches)[name];
   if (outlined) {
@@ -55,10 +58,11 @@ bool TimelinePainter::instant(QPainter& painter, const Scene& scene, const timel
 
 void TimelinePainter::label(QPainter& painter, const Scene& scene, std::uint32_t name, double x, double room, int y,
                             int height, const QColor& colour) {
-  const std::string& text = scene.timeline->names.text(name);
+  const std::string_view text = short_name(scene.timeline->names.text(name));
   float& advance = advance_[name];
   if (advance < 0.0F)
-    advance = static_cast<float>(QFontMetricsF(font_).horizontalAdvance(QString::fromStdString(text)));
+    advance = static_cast<float>(
+        QFontMetricsF(font_).horizontalAdvance(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))));
   quint32 characters = 0xffffff;  // all
   if (advance > room) {
     const double each = static_cast<double>(advance) / static_cast<double>(std::max<std::size_t>(1, text.size()));
@@ -69,7 +73,7 @@ void TimelinePainter::label(QPainter& painter, const Scene& scene, std::uint32_t
   auto found = texts_.find(key);
   if (found == texts_.end()) {
     if (texts_.size() > most_texts) texts_.clear();
-    const QString whole = QString::fromStdString(text);
+    const QString whole = QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
     QStaticText made(characters == 0xffffff ? whole : whole.left(static_cast<int>(characters)) + QChar(0x2026));
     made.setTextFormat(Qt::PlainText);
     made.prepare(QTransform(), font_);

@@ -44,6 +44,37 @@ void TimelinePainter::flows(QPainter& painter, const Scene& scene) const {
     if (const auto chosen = timeline::group_of(all, *scene.focus)) flow(painter, scene, all.groups[*chosen], true);
 }
 
+// Hatches each collective from its start to the last start among its ranks.
+void TimelinePainter::waits(QPainter& painter, const Scene& scene) const {
+  constexpr int least_hatched_px = 4;
+  const timeline::Timeline& all = *scene.timeline;
+  const double right_ns = scene.axis.ns_of(scene.width - gutter_);
+  const auto most = static_cast<std::size_t>(std::max(0, scene.width - gutter_) / least_hatched_px);
+  const auto groups =
+      timeline::groups_touching(all, all.begin_ns + static_cast<std::int64_t>(std::floor(scene.axis.left_ns)),
+                                all.begin_ns + static_cast<std::int64_t>(std::ceil(right_ns)), most);
+  if (!groups) return;
+  QColor hatch = folded_[static_cast<std::size_t>(timeline::Category::collective)][0];
+  hatch.setAlpha(160);  // the label below must stay readable
+  for (const std::uint32_t g : *groups) {
+    const timeline::FlowFacts facts = timeline::flow_facts(all, all.groups[g]);
+    if (!facts.slowest) continue;
+    const double last = gutter_ + scene.axis.x_of(since_begin(scene, *all.collectives[*facts.slowest].start_ns));
+    for (const std::uint32_t member : all.groups[g].members) {
+      const timeline::Collective& c = all.collectives[member];
+      const Line* line = c.start_ns ? scene.layout->of_row(c.row) : nullptr;
+      if (line == nullptr) continue;
+      const std::int64_t end_ns = all.rows[c.row].end_ns(c.event);
+      const int left = std::max(pixel(gutter_ + scene.axis.x_of(since_begin(scene, *c.start_ns))), gutter_);
+      const int right =
+          std::min({pixel(last), scene.width, pixel(gutter_ + scene.axis.x_of(since_begin(scene, end_ns)))});
+      if (right - left < least_hatched_px) continue;
+      const int y = line->y - scene.scroll_y + ruler_;
+      draw_hatch(painter, QRect(left, y + 1, right - left, line->height - 2), hatch);
+    }
+  }
+}
+
 // A line through the starts on all ranks that started, from top to bottom. The last start is marked.
 void TimelinePainter::flow(QPainter& painter, const Scene& scene, const timeline::Group& group, bool chosen) const {
   const timeline::Timeline& all = *scene.timeline;

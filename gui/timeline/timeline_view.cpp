@@ -103,6 +103,7 @@ void TimelineView::set_axis(const Axis& axis) {
   if (axis == axis_) return;
   axis_ = axis;
   viewport()->update();
+  emit view_changed();
 }
 
 void TimelineView::show_all() {
@@ -114,6 +115,13 @@ void TimelineView::show_range(std::int64_t begin_ns, std::int64_t end_ns) {
   if (!timeline_) return;
   moved_ = true;
   set_axis(showing(since_begin(begin_ns), since_begin(end_ns), area_width(), span_ns()));
+}
+
+void TimelineView::show_exactly(double left_ns, double right_ns) {
+  if (!timeline_ || !(right_ns > left_ns)) return;
+  moved_ = true;
+  const Axis axis{left_ns, std::max(finest_ns_per_px, (right_ns - left_ns) / area_width())};
+  set_axis(panned(axis, 0.0, area_width(), span_ns()));
 }
 
 void TimelineView::set_range(std::optional<std::pair<std::int64_t, std::int64_t>> range) {

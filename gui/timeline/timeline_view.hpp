@@ -47,6 +47,7 @@ class TimelineView : public QAbstractScrollArea {
 
   void show_all();
   void show_range(std::int64_t begin_ns, std::int64_t end_ns);
+  void show_exactly(double left_ns, double right_ns);   // since the timeline's begin; without a margin
   QString text_at(const QPoint& viewport_point) const;  // the tooltip; "" if there is nothing
   const Scene& scene();                                 // the scene that would be painted now
   QSize sizeHint() const override { return {900, 420}; }
@@ -60,6 +61,7 @@ class TimelineView : public QAbstractScrollArea {
   void ask_and_save();  // opens a dialog; PNG or SVG by file extension
 
  signals:
+  void view_changed();  // another part of the timeline is in view
   void focus_changed();
   void range_chosen(qint64 begin_ns, qint64 end_ns);
   void range_cleared();

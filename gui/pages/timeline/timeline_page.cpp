@@ -18,8 +18,11 @@
 #include "analysis/timeline/details.hpp"
 #include "gui/pages/timeline/finder.hpp"
 #include "gui/pages/timeline/step_panel.hpp"
+#include "gui/plots/design.hpp"
+#include "gui/timeline/overview_strip.hpp"
 #include "gui/timeline/range_statistics.hpp"
 #include "gui/timeline/range_tables.hpp"
+#include "gui/timeline/timeline_legend.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace ddpprof::gui {
@@ -36,7 +39,12 @@ QString title_of(const MeasurementInfo& info, const std::vector<MeasurementInfo>
 }  // namespace
 
 TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
-    : Page(selection, parent), source_(new TimelineSource(this)), view_(new TimelineView(this)), detail_job_(this) {
+    : Page(selection, parent),
+      source_(new TimelineSource(this)),
+      view_(new TimelineView(this)),
+      strip_(new OverviewStrip(this)),
+      legend_(new TimelineLegend(this)),
+      detail_job_(this) {
   stack_ = new QStackedWidget(this);
   message_ = new QLabel(this);
   message_->setAlignment(Qt::AlignCenter);
@@ -44,7 +52,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* splitter = new QSplitter(Qt::Vertical, this);
   splitter->setObjectName("timeline");
-  splitter->addWidget(view_);
+  splitter->addWidget(make_overview());
   splitter->addWidget(make_panels());
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 1);
@@ -53,7 +61,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   stack_->addWidget(message_);
   stack_->addWidget(splitter);
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(6, 6, 6, 6);
+  layout->setContentsMargins(grid_px, grid_px, grid_px, grid_px);
   layout->addWidget(make_controls());
   layout->addWidget(make_progress());
   layout->addWidget(stack_, 1);
@@ -131,6 +139,10 @@ void TimelinePage::show_timeline() {
     const bool same = all && view_->timeline() && view_->timeline()->measurement == all->measurement;
     const bool chosen = same && step_chosen_;
     view_->set_timeline(all);
+    strip_->set_timeline(all);
+    strip_->set_gutter(view_->area_origin().x());
+    legend_->show_timeline(all.get());
+    show_view();
     step_chosen_ = chosen;
     finder_->find_again();
     show_range();

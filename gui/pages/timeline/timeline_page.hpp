@@ -21,9 +21,11 @@ class QToolButton;
 namespace ddpprof::gui {
 
 class Finder;
+class OverviewStrip;
 class RangeStatistics;
 class StepPanel;
 class TableView;
+class TimelineLegend;
 
 class TimelinePage : public Page {
   Q_OBJECT
@@ -43,6 +45,8 @@ class TimelinePage : public Page {
   RangeStatistics& range_statistics() { return *range_; }
   StepPanel& step_panel() { return *step_panel_; }
   TableView& details() { return *details_; }
+  OverviewStrip& strip() { return *strip_; }
+  TimelineLegend& legend() { return *legend_; }
   QString message() const;  // text shown instead of the timeline, or ""
 
  protected:
@@ -52,6 +56,8 @@ class TimelinePage : public Page {
   QWidget* make_controls();
   QWidget* make_progress();
   QWidget* make_panels();
+  QWidget* make_overview();  // the strip and the legend above the timeline
+  void show_view();          // in the strip
   void make_shortcuts();
   void choose_measurement();
   void show_measurement();  // shows the measurement of the selection
@@ -65,6 +71,8 @@ class TimelinePage : public Page {
   std::shared_ptr<const OpenedFile> file_;
   TimelineSource* source_;
   TimelineView* view_;
+  OverviewStrip* strip_;
+  TimelineLegend* legend_;
   Finder* finder_ = nullptr;
   QComboBox* measurement_ = nullptr;
   QSpinBox* step_ = nullptr;

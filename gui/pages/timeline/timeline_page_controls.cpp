@@ -10,11 +10,15 @@
 #include <QSpinBox>
 #include <QTabWidget>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "gui/pages/timeline/finder.hpp"
 #include "gui/pages/timeline/step_panel.hpp"
 #include "gui/pages/timeline/timeline_page.hpp"
+#include "gui/plots/design.hpp"
+#include "gui/timeline/overview_strip.hpp"
 #include "gui/timeline/range_statistics.hpp"
+#include "gui/timeline/timeline_legend.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace ddpprof::gui {
@@ -59,17 +63,6 @@ QWidget* TimelinePage::make_controls() {
   connect(select_, &QToolButton::toggled, view_, &TimelineView::set_select_mode);
   connect(view_, &TimelineView::select_mode_changed, select_, &QToolButton::setChecked);
 
-  flows_ = new QCheckBox(tr("Fl&ow lines"), row);
-  flows_->setChecked(true);
-  flows_->setToolTip(tr("Lines connect one collective over all ranks; the triangle marks the rank that starts last"));
-  layout->addWidget(flows_);
-  connect(flows_, &QCheckBox::toggled, view_, &TimelineView::set_flows);
-  raw_ = new QCheckBox(tr("Ra&w events"), row);
-  raw_->setChecked(true);
-  raw_->setToolTip(tr("NVTX ranges, kernels and CUDA calls as recorded"));
-  layout->addWidget(raw_);
-  connect(raw_, &QCheckBox::toggled, view_, &TimelineView::set_raw);
-  connect(view_, &TimelineView::raw_changed, raw_, &QCheckBox::setChecked);
   return row;
 }
 
@@ -101,6 +94,37 @@ QWidget* TimelinePage::make_panels() {
   panels_->addTab(step_panel_, tr("Ste&p and its simulation"));
   connect(panels_, &QTabWidget::currentChanged, this, &TimelinePage::show_step_panel);
   return panels_;
+}
+
+QWidget* TimelinePage::make_overview() {
+  auto* upper = new QWidget(this);
+  auto* layout = new QVBoxLayout(upper);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(grid_px / 2);
+  auto* row = new QHBoxLayout;
+  row->addWidget(legend_, 1);
+  flows_ = new QCheckBox(tr("Fl&ow lines"), this);
+  flows_->setChecked(true);
+  flows_->setToolTip(tr("Lines connect one collective over all ranks; the triangle marks the rank that starts last"));
+  row->addWidget(flows_);
+  connect(flows_, &QCheckBox::toggled, view_, &TimelineView::set_flows);
+  raw_ = new QCheckBox(tr("Ra&w events"), this);
+  raw_->setChecked(true);
+  raw_->setToolTip(tr("NVTX ranges, kernels and CUDA calls as recorded"));
+  row->addWidget(raw_);
+  connect(raw_, &QCheckBox::toggled, view_, &TimelineView::set_raw);
+  connect(view_, &TimelineView::raw_changed, raw_, &QCheckBox::setChecked);
+  layout->addLayout(row);
+  layout->addWidget(strip_);
+  layout->addWidget(view_, 1);
+  connect(view_, &TimelineView::view_changed, this, &TimelinePage::show_view);
+  connect(strip_, &OverviewStrip::view_requested, view_, &TimelineView::show_exactly);
+  return upper;
+}
+
+void TimelinePage::show_view() {
+  const Axis& axis = view_->axis();
+  strip_->set_view(axis.left_ns, axis.ns_of(view_->area_width()));
 }
 
 void TimelinePage::make_shortcuts() {
