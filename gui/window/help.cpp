@@ -36,6 +36,7 @@ report::Table keys_table(const std::vector<Page*>& pages) {
   add_standard(QKeySequence::Quit, HelpDialog::tr("quit the program"));
   add(everywhere, HelpDialog::tr("Alt+1 … Alt+%1").arg(pages.size()), HelpDialog::tr("go to a page"));
   add(everywhere, "Tab, Shift+Tab", HelpDialog::tr("next and previous control"));
+  add(everywhere, "Ctrl+K", HelpDialog::tr("find a page, an action or a knob by a part of its name"));
   add(everywhere, "F4", HelpDialog::tr("show all diagnostics"));
   add(everywhere, "F1", HelpDialog::tr("show these keys and the glossary (Escape closes them)"));
   const QString in_table = HelpDialog::tr("a table"), in_plot = HelpDialog::tr("a plot");

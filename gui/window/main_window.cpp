@@ -27,10 +27,11 @@
 #include "gui/widgets/diagnostics_bar.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/window/appearance.hpp"
+#include "gui/window/command_palette.hpp"
 #include "gui/window/help.hpp"
 #include "gui/window/pages.hpp"
-
 #include "gui/window/rail.hpp"
+
 namespace ddpprof::gui {
 namespace {
 
@@ -198,6 +199,7 @@ void MainWindow::make_menus() {
   view->addSeparator();
   for (const Dock& dock : docks_) view->addAction(dock.wanted);
   add_appearance_menu(*view);
+  view->addAction(tr("Find a &command…"), QKeySequence(tr("Ctrl+K")), this, &MainWindow::find_command);
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));
   help->addAction(tr("&Keys"), QKeySequence::HelpContents, this, &MainWindow::show_keys);
@@ -356,6 +358,8 @@ HelpDialog& MainWindow::help() {
   if (!help_) help_ = new HelpDialog(keys_table(pages_), this);
   return *help_;
 }
+
+void MainWindow::find_command() { (new CommandPalette(commands_of(*this), this))->open(); }
 
 void MainWindow::show_keys() { help().show_keys(); }
 void MainWindow::show_glossary() { help().show_glossary(); }

@@ -58,6 +58,7 @@ class MainWindow : public QMainWindow {
  public slots:
   void show_keys();
   void show_glossary();
+  void find_command();  // opens the palette of Ctrl+K
 
  protected:
   void dragEnterEvent(QDragEnterEvent*) override;
