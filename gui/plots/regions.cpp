@@ -5,11 +5,12 @@
 
 namespace ddpprof::gui {
 
-Region::Region(Plot& plot, Where label, bool always, int line)
+Region::Region(Plot& plot, Where label, bool always, int line, Shape shape)
     : plot_(plot),
       where_(label),
       always_(always),
       line_(line),
+      shape_(shape),
       box_(new QCPItemRect(&plot)),
       text_(new QCPItemText(&plot)) {
   box_->setLayer(QStringLiteral("background"));
@@ -32,7 +33,6 @@ void Region::set(double from, double to, const QString& label) {
   to_ = to;
   shown_ = true;
   box_->topLeft->setCoords(from, 0.0);
-  box_->bottomRight->setCoords(to, 1.0);
   box_->setVisible(true);
   text_->setText(label);
   make_room();
@@ -61,8 +61,15 @@ void Region::restyle(Colour which, double strength, Qt::BrushStyle style) {
   text_->setBrush(behind);
 }
 
+double Region::height_px() const {
+  constexpr double bracket_px = 5.0;
+  return shape_ == Shape::area ? plot_.axisRect()->height() : bracket_px;
+}
+
 void Region::make_room() {
   if (!shown_) return;
+  const double plot_px = std::max(1, plot_.axisRect()->height());
+  box_->bottomRight->setCoords(to_, height_px() / plot_px);
   const double left = plot_.xAxis->coordToPixel(std::max(from_, plot_.xAxis->range().lower));
   const double right = plot_.xAxis->coordToPixel(std::min(to_, plot_.xAxis->range().upper));
   double width = 0.0;
@@ -72,8 +79,9 @@ void Region::make_room() {
   text_->setVisible(fits || always_);
   text_->setPositionAlignment((fits ? Qt::AlignLeft : Qt::AlignRight) |
                               (where_ == Where::top ? Qt::AlignTop : Qt::AlignBottom));
-  const double lines_down = 1.0 + line_ * QFontMetricsF(text_->font()).lineSpacing();
-  const double ratio = lines_down / std::max(1, plot_.axisRect()->height());
+  const double lines_down =
+      (shape_ == Shape::area ? 1.0 : height_px()) + line_ * QFontMetricsF(text_->font()).lineSpacing();
+  const double ratio = lines_down / plot_px;
   text_->position->setCoords(plot_.xAxis->pixelToCoord(fits ? left : right),
                              where_ == Where::top ? ratio : 1.0 - ratio);
 }

@@ -7,13 +7,14 @@
 
 namespace ddpprof::gui {
 
-// A shaded or hatched range of the x axis over the plot's whole height, with a label. The label is shown if it fits, or
+// A shaded or hatched range of the x axis over the plot's whole height, or a thin bracket at its top, with a label. The label is shown if it fits, or
 // always; then it is moved to the plot's right edge if needed.
 class Region {
  public:
   enum class Where { top, bottom };
+  enum class Shape { area, bracket };
   // `line`: the text line of the label, counted from that edge.
-  Region(Plot& plot, Where label, bool always = false, int line = 0);
+  Region(Plot& plot, Where label, bool always = false, int line = 0, Shape shape = Shape::area);
 
   void set(double from, double to, const QString& label);
   void hide();
@@ -21,6 +22,7 @@ class Region {
   QString label() const;
   bool label_visible() const;
   double from() const { return from_; }
+  double height_px() const;  // of the area or of the bracket
   // `strength` from 0 to 1. `style` can be a hatch pattern.
   void restyle(Colour which, double strength, Qt::BrushStyle style = Qt::SolidPattern);
   void make_room();  // places the label; call after each change of size or range
@@ -30,6 +32,7 @@ class Region {
   Where where_;
   bool always_;
   int line_;
+  Shape shape_;
   double from_ = 0.0, to_ = 0.0;
   bool shown_ = false;
   QCPItemRect* box_;

@@ -76,6 +76,7 @@ void ScalingModel::set_file(std::shared_ptr<const OpenedFile> file) {
   levers_.clear();
   levers_workers_ = 0;
   tables_ = {};
+  if (!same) history_.clear();
   if (!same) knobs_ = file_ ? measured_knobs(*file_, first_strategy(*file_)) : Knobs{};
   if (!same) limit_ = std::clamp(next_power(knobs_.workers), least_limit, most_workers);
   emit snapshot_changed();
@@ -89,7 +90,7 @@ Knobs ScalingModel::measured() const { return file_ ? measured_knobs(*file_, kno
 void ScalingModel::set_knobs(const Knobs& knobs) {
   if (knobs == knobs_) return;
   // Measured values (batch, buckets) differ between the base strategies.
-  const Knobs before = measured();
+  const Knobs before = measured(), replaced = knobs_;
   const bool other_base = knobs.base_strategy() != knobs_.base_strategy();
   knobs_ = knobs;
   knobs_.workers = std::clamp<std::int64_t>(knobs_.workers, 1, most_workers);
@@ -101,8 +102,26 @@ void ScalingModel::set_knobs(const Knobs& knobs) {
     if (knobs_.strategy == "dp")
       for (const KnobId id : {KnobId::bucket_cap, KnobId::sixteen_bit, KnobId::overlap}) reset(knobs_, now, id);
   }
+  history_.record(replaced, knobs_, std::chrono::steady_clock::now());
+  restore(knobs_);
+}
+
+void ScalingModel::restore(const Knobs& knobs) {
+  knobs_ = knobs;
   if (knobs_.workers > limit_) limit_ = std::min(next_power(knobs_.workers), most_workers);
   if (simulations_) move();
+}
+
+bool ScalingModel::undo() {
+  const std::optional<Knobs> state = history_.undo(knobs_);
+  if (state) restore(*state);
+  return state.has_value();
+}
+
+bool ScalingModel::redo() {
+  const std::optional<Knobs> state = history_.redo(knobs_);
+  if (state) restore(*state);
+  return state.has_value();
 }
 
 void ScalingModel::set_limit(std::int64_t limit) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gui/models/jobs.hpp"
+#include "gui/models/scaling/knob_history.hpp"
 #include "gui/models/scaling/levers.hpp"
 #include "gui/models/scaling/snapshot.hpp"
 
@@ -39,6 +40,9 @@ class ScalingModel : public QObject {
   const Knobs& knobs() const { return knobs_; }
   Knobs measured() const;  // the state as measured, for the chosen strategy
   void set_knobs(const Knobs&);
+  // Go back to the knobs before the last change, and forward again. Return false if there is no such state.
+  bool undo();
+  bool redo();
   std::int64_t limit() const { return limit_; }
   void set_limit(std::int64_t);  // the largest N drawn: rounded up to a power of two, never below the chosen N
 
@@ -61,6 +65,7 @@ class ScalingModel : public QObject {
   void busy_changed(bool busy);
 
  private:
+  void restore(const Knobs&);
   void move();
   void refine();
   void rest();
@@ -71,6 +76,7 @@ class ScalingModel : public QObject {
   std::shared_ptr<const OpenedFile> file_;
   std::shared_ptr<Simulations> simulations_;
   Knobs knobs_;
+  KnobHistory history_;
   std::int64_t limit_ = 64;
   Snapshot snapshot_;
   std::vector<Lever> levers_;

@@ -2,6 +2,7 @@
 
 #include <QAbstractButton>
 #include <QAbstractProxyModel>
+#include <QAction>
 #include <QButtonGroup>
 #include <QCheckBox>
 #include <QComboBox>
@@ -23,8 +24,8 @@
 
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
-#include "gui/widgets/message_stack.hpp"
 #include "gui/plots/design.hpp"
+#include "gui/widgets/message_stack.hpp"
 #include "gui/widgets/shell_line.hpp"
 #include "gui/widgets/table_view.hpp"
 
@@ -121,6 +122,20 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
   connect(&model_, &ScalingModel::levers_changed, this, &ScalingPage::show_levers);
   connect(&model_, &ScalingModel::tables_changed, this, &ScalingPage::show_tables);
   connect(&model_, &ScalingModel::busy_changed, this, &ScalingPage::show_busy);
+  const auto step = [this](const QString& text, QKeySequence::StandardKey keys, bool (ScalingModel::*back)(),
+                           const QString& none) {
+    auto* action = new QAction(text, this);
+    action->setShortcuts(keys);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    addAction(action);
+    connect(action, &QAction::triggered, this, [this, text, back, none] {
+      const bool done = (model_.*back)();
+      if (done) knobs_->show_knobs(model_.knobs(), model_.measured());
+      emit status_message(done ? text : none);
+    });
+  };
+  step(tr("Undo the change of knobs"), QKeySequence::Undo, &ScalingModel::undo, tr("No change of knobs to undo"));
+  step(tr("Redo the change of knobs"), QKeySequence::Redo, &ScalingModel::redo, tr("No change of knobs to redo"));
   connect(&model_, &ScalingModel::failed, this, [this](const QString& why) { emit status_message(why); });
   show_file(nullptr);
 }
@@ -256,6 +271,7 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
   return {{tr("Ctrl+1 … Ctrl+5"), tr("show throughput, speedup, efficiency, step time, step parts")},
           {tr("Ctrl+L"), tr("logarithmic or linear axes")},
           {tr("Ctrl+0"), tr("reset all knobs to their measured values")},
+          {tr("Ctrl+Z, Ctrl+Shift+Z"), tr("undo and redo the last change of knobs")},
           {tr("Left, Right, Home, End"), tr("in the plot: select another N")},
           {tr("arrows, Page Up, Page Down"), tr("on a slider: change the value")},
           {tr("Enter, double click"), tr("in the table of knobs: set this knob alone")},
@@ -393,7 +409,7 @@ void ScalingPage::turn(const QModelIndex& at) {
   const QString words = QString::fromStdString(lever.words);
   model_.set_knobs(lever.knobs);
   knobs_->show_knobs(model_.knobs(), model_.measured());
-  emit status_message(tr("Set alone: %1 (Ctrl+0 resets all knobs)").arg(words));
+  emit status_message(tr("Set alone: %1 (Ctrl+Z undoes it)").arg(words));
 }
 
 void ScalingPage::show_tables() {

@@ -68,8 +68,9 @@ void draw_line(BandedLine& line, const Curve* curve, Quantity quantity) {
 
 ScalingPlot::ScalingPlot(QWidget* parent)
     : Plot(parent),
-      regions_{Region(*this, Region::Where::top), Region(*this, Region::Where::top),
-               Region(*this, Region::Where::top, true, 3)},
+      regions_{Region(*this, Region::Where::top, false, 0, Region::Shape::bracket),
+               Region(*this, Region::Where::top, false, 0, Region::Shape::bracket),
+               Region(*this, Region::Where::top, true, 3, Region::Shape::bracket)},
       wide_(*this, Region::Where::bottom, true, 1),
       far_(*this, Region::Where::bottom, true),
       ddp_stack_(*this, parts_of_step(false)),
@@ -296,7 +297,7 @@ void ScalingPlot::restyle_predicted() {
 }
 
 void ScalingPlot::restyle_all() {
-  constexpr std::array strengths = {0.10, 0.20, 0.34};
+  constexpr std::array strengths = {0.35, 0.60, 1.0};
   for (std::size_t i = 0; i < regions_.size(); ++i) regions_[i].restyle(Colour::knee, strengths[i]);
   far_.restyle(Colour::other, 0.35, Qt::BDiagPattern);
   wide_.restyle(Colour::warning, 0.45, Qt::FDiagPattern);

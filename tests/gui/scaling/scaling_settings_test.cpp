@@ -1,6 +1,7 @@
 // What a user sets on the scaling page: knobs, rows of the table of knobs, the link between nodes, another file.
 #include <gtest/gtest.h>
 
+#include <QAction>
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLineEdit>
@@ -269,6 +270,50 @@ TEST(CompactNumber, HasNoExponent) {
   EXPECT_EQ(compact_number(2.5e9).toStdString(), "2.5 G");
   EXPECT_EQ(compact_number(-3e6).toStdString(), "-3 M");
   for (const double small : {1e-3, 1e-4, 1e-5}) EXPECT_FALSE(compact_number(small).contains('e')) << small;
+}
+
+// The areas below the curves are free for them: a knee is a bracket at the top.
+TEST_F(ScalingPageTest, KneesAreThinBrackets) {
+  const TestFile file(slow_links());
+  open(file.open());
+  int shown = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Region& knee = page.plot().region(i);
+    if (!knee.visible()) continue;
+    ++shown;
+    EXPECT_LE(knee.height_px(), 6.0);
+  }
+  EXPECT_GT(shown, 0) << "slow links have a knee";
+}
+
+TEST_F(ScalingPageTest, UndoAndRedoChangeTheKnobsAndTheirControls) {
+  const TestFile file;
+  open(file.open());
+  const auto press = [&](const QString& text) {
+    for (QAction* action : page.actions())
+      if (action->text().startsWith(text)) return action->trigger();
+    ADD_FAILURE() << "no action " << text.toStdString();
+  };
+  const Knobs first = page.model().knobs();
+  page.knobs().number(KnobId::bandwidth)->box()->setValue(2.0);
+  const Knobs second = page.model().knobs();
+  ASSERT_NE(second, first);
+  Choice& overlap = *page.knobs().choice(KnobId::overlap);
+  overlap.combo()->setCurrentIndex(overlap.combo()->findData("off"));
+  ASSERT_NE(page.model().knobs(), second);
+  press("Undo");
+  EXPECT_EQ(page.model().knobs(), second);
+  EXPECT_EQ(overlap.value(), "on");
+  press("Undo");
+  EXPECT_EQ(page.model().knobs(), first);
+  EXPECT_EQ(page.knobs().number(KnobId::bandwidth)->value(), 1.0);
+  press("Undo");
+  EXPECT_EQ(page.model().knobs(), first) << "there is no earlier state";
+  press("Redo");
+  EXPECT_EQ(page.model().knobs(), second);
+  EXPECT_EQ(page.knobs().number(KnobId::bandwidth)->value(), 2.0);
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(page.model().snapshot().changed);
 }
 
 }  // namespace
