@@ -138,6 +138,38 @@ RankStrip rank_strip(const metrics::RankTimes& times, StripQuantity quantity, bo
   return strip;
 }
 
+StepHistogram step_histogram(const metrics::RankTimes& times) {
+  constexpr std::size_t most_bins = 60;
+  std::vector<double> step_s;
+  for (const metrics::RankStep& step : times.steps)
+    if (step.kind == "measured") step_s.push_back(step.step_s);
+  StepHistogram made;
+  if (step_s.empty()) return made;
+  made.median_s = stats::median(step_s);
+  made.p95_s = stats::quantile(step_s, 0.95);
+  made.scale = units::choose_scale("s", step_s);
+  const auto [fastest, slowest] = std::ranges::minmax(step_s);
+  const auto [p1, p99] = stats::quantiles(step_s, 0.01, 0.99);
+  const double beyond = p99 - p1;
+  const double low = std::max(fastest, p1 - beyond), high = std::min(slowest, p99 + beyond);
+  const auto [p25, p75] = stats::quantiles(step_s, 0.25, 0.75);
+  const double rule = 2.0 * (p75 - p25) / std::cbrt(static_cast<double>(step_s.size()));
+  std::size_t bins = 1;
+  if (high > low)
+    bins = rule > 0.0 ? std::clamp(static_cast<std::size_t>(std::ceil((high - low) / rule)), std::size_t{1}, most_bins)
+                      : most_bins;
+  made.low_s = low;
+  // Equal steps have one bin of 1 % of the step.
+  made.width_s = high > low ? (high - low) / static_cast<double>(bins) : std::max(0.01 * low, 1e-9);
+  if (!(high > low)) made.low_s = low - 0.5 * made.width_s;
+  made.counts.assign(bins, 0);
+  for (const double one : step_s) {
+    const double at = std::floor((one - made.low_s) / made.width_s);
+    ++made.counts[static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(bins - 1)))];
+  }
+  return made;
+}
+
 metrics::RankTimes steps_of(const metrics::RankTimes& times, std::int64_t rank) {
   metrics::RankTimes one;
   one.measurement = times.measurement;

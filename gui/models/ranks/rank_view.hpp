@@ -46,6 +46,17 @@ struct RankStrip {
 };
 RankStrip rank_strip(const metrics::RankTimes&, StripQuantity, bool unmeasured_too);
 
+// How often which step time was measured, over all ranks. Bins have equal width.
+struct StepHistogram {
+  double low_s = 0.0, width_s = 0.0;  // begin of the first bin, width of a bin
+  std::vector<std::int64_t> counts;   // by bin; the last one includes its upper end
+  double median_s = 0.0, p95_s = 0.0;
+  units::Scale scale;  // unit for display
+};
+// The width is that of Freedman and Diaconis, with at most 60 bins. Steps beyond the middle 98 % by more than its width
+// are in the first or the last bin, so that one outlier does not hide the others. Without measured steps, no bins.
+StepHistogram step_histogram(const metrics::RankTimes&);
+
 // Returns the steps of one rank only.
 metrics::RankTimes steps_of(const metrics::RankTimes&, std::int64_t rank);
 

@@ -14,6 +14,7 @@
 
 #include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "gui/pages/ranks/bars_plot.hpp"
+#include "gui/pages/ranks/histogram_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "simulator/units/units.hpp"
@@ -107,6 +108,14 @@ QWidget* RanksPage::make_content() {
   stragglers_table_ = tables_->add(tr("Stragglers"));
   slow_table_ = tables_->add(tr("Slow steps"));
   steps_table_ = tables_->add(tr("Steps"));
+  auto* distribution = new QSplitter(Qt::Horizontal, content);
+  distribution->setObjectName("ranks distribution");
+  histogram_ = new HistogramPlot(distribution);
+  percentiles_table_ = new TableOrMessage(distribution);
+  distribution->addWidget(histogram_);
+  distribution->addWidget(percentiles_table_);
+  distribution->setSizes({500, 760});
+  tables_->addTab(distribution, tr("Distribution"));
 
   auto* halves = over_tables(plots, tables_, content);
   halves->setObjectName("ranks tables");
@@ -124,7 +133,7 @@ QWidget* RanksPage::make_content() {
   connect(strip_, &StripPlot::step_chosen, this, &RanksPage::select_cursors_step);
   connect(strip_, &StripPlot::choice_cleared, this, [this] { selection().set_range(std::nullopt); });
   connect(tables_, &QTabWidget::currentChanged, this, &RanksPage::show_steps_table);
-  for (Plot* plot : {static_cast<Plot*>(bars_), static_cast<Plot*>(strip_)})
+  for (Plot* plot : std::initializer_list<Plot*>{bars_, strip_, histogram_})
     connect(plot, &Plot::status_message, this, &Page::status_message);
   return content;
 }
@@ -217,6 +226,8 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const
   shown->ranks = report::ranks_table(some);
   shown->stragglers = report::stragglers_table(some, shown->findings);
   shown->slow_steps = report::slow_steps_table(shown->findings);
+  shown->histogram = step_histogram(some);
+  shown->percentiles = report::step_percentiles_table(some);
   shown->colours = colours;
   shown->strip = rank_strip(some, colours.quantity, colours.unmeasured_too);
   std::set<std::int64_t> steps;
@@ -256,6 +267,8 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   ranks_table_->set_table(shown->ranks);
   stragglers_table_->set_table(shown->stragglers);
   slow_table_->set_table(shown->slow_steps);
+  histogram_->show_histogram(shown->histogram);
+  percentiles_table_->set_table(shown->percentiles);
   tables_->setTabText(1, tr("Stragglers (%1)").arg(stragglers_table_->view().model_of_table().rowCount()));
   tables_->setTabText(2, tr("Slow steps (%1)").arg(shown->findings.slow_steps.size()));
   steps_of_rank_ = -2;

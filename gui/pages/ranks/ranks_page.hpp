@@ -20,6 +20,7 @@ class QTabWidget;
 namespace ddpprof::gui {
 
 class BarsPlot;
+class HistogramPlot;
 class MessageStack;
 class StripPlot;
 class TableOrMessage;
@@ -53,7 +54,8 @@ class RanksPage : public Page {
     Colours colours;
     RankStrip strip;
     RankBars bars;
-    report::Table ranks, stragglers, slow_steps;
+    StepHistogram histogram;
+    report::Table ranks, stragglers, slow_steps, percentiles;
     int measured_steps = 0;
   };
   static std::shared_ptr<const Shown> look_at(std::shared_ptr<const metrics::RankTimes> all,
@@ -85,7 +87,9 @@ class RanksPage : public Page {
   BarsPlot* bars_ = nullptr;
   StripPlot* strip_ = nullptr;
   TableTabs* tables_ = nullptr;
-  TableOrMessage *ranks_table_ = nullptr, *stragglers_table_ = nullptr, *slow_table_ = nullptr, *steps_table_ = nullptr;
+  TableOrMessage *ranks_table_ = nullptr, *stragglers_table_ = nullptr, *slow_table_ = nullptr, *steps_table_ = nullptr,
+                 *percentiles_table_ = nullptr;
+  HistogramPlot* histogram_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
 

@@ -111,7 +111,8 @@ void StripPlot::draw_cursor() {
 void StripPlot::colour_in() {
   QCPColorGradient gradient;
   gradient.clearColorStops();
-  gradient.setColorStopAt(0.0, palette().color(QPalette::Base));
+  // Begins with a tint, because the ground is the colour of steps that were not recorded.
+  gradient.setColorStopAt(0.0, blended(palette().color(QPalette::Base), colour(Colour::copies, palette()), 0.2));
   gradient.setColorStopAt(0.5, colour(Colour::copies, palette()));
   gradient.setColorStopAt(1.0, colour(is_dark(palette()) ? Colour::measured : Colour::exposed, palette()));
   gradient.setNanHandling(QCPColorGradient::nhTransparent);

@@ -4,6 +4,7 @@
 
 #include <QAbstractItemModelTester>
 #include <cmath>
+#include <numeric>
 
 #include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "gui/models/report_table_model.hpp"
@@ -123,6 +124,80 @@ TEST(RankTables, PassTheModelTester) {
   EXPECT_EQ(model.rowCount(), 1);
   model.set_table(report::slow_steps_table(findings));
   EXPECT_EQ(model.rowCount(), 0);
+}
+
+// Steps of the given times in ms, all of rank 0, after a warm-up step of 9 s.
+metrics::RankTimes steps_of_ms(const std::vector<double>& all) {
+  metrics::RankTimes times;
+  metrics::RankStep step;
+  step.kind = "warmup";
+  step.step_s = 9.0;
+  times.steps.push_back(step);
+  for (const double one : all) {
+    step.kind = "measured";
+    ++step.step;
+    step.step_s = one * 1e-3;
+    times.steps.push_back(step);
+  }
+  return times;
+}
+
+TEST(StepHistogram, CountsEveryMeasuredStepOnce) {
+  std::vector<double> steps;
+  for (int i = 0; i <= 100; ++i) steps.push_back(100.0 + i);
+  const StepHistogram histogram = step_histogram(steps_of_ms(steps));
+  // Freedman and Diaconis: 2 * 50 ms / 101^(1/3) = 21.5 ms, so five bins of 20 ms.
+  ASSERT_EQ(histogram.counts.size(), 5U);
+  EXPECT_NEAR(histogram.width_s, 0.020, 1e-12);
+  EXPECT_NEAR(histogram.low_s, 0.100, 1e-12);
+  EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0}), 101);
+  for (const std::int64_t count : histogram.counts) EXPECT_NEAR(static_cast<double>(count), 20.0, 1.5);
+  EXPECT_NEAR(histogram.median_s, 0.150, 1e-12);
+  EXPECT_NEAR(histogram.p95_s, 0.195, 1e-12);
+}
+
+TEST(StepHistogram, OneOutlierDoesNotHideTheOthers) {
+  std::vector<double> steps;
+  for (int i = 0; i <= 200; ++i) steps.push_back(100.0 + 0.1 * i);
+  steps.push_back(5000.0);
+  const StepHistogram histogram = step_histogram(steps_of_ms(steps));
+  EXPECT_GE(histogram.counts.size(), 5U);
+  EXPECT_LT(histogram.width_s * static_cast<double>(histogram.counts.size()), 0.050);
+  EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0}), 202);
+  EXPECT_GE(histogram.counts.back(), 1);
+}
+
+TEST(StepHistogram, EqualStepsAndNoSteps) {
+  const StepHistogram equal = step_histogram(steps_of_ms({50.0, 50.0, 50.0}));
+  EXPECT_EQ(equal.counts, (std::vector<std::int64_t>{3}));
+  EXPECT_LT(equal.low_s, 0.050);
+  EXPECT_GT(equal.low_s + equal.width_s, 0.050);
+  EXPECT_TRUE(step_histogram(steps_of_ms({})).counts.empty());
+}
+
+TEST(StepPercentiles, AreInterpolatedOverTheMeasuredSteps) {
+  std::vector<double> steps;
+  for (int i = 0; i <= 100; ++i) steps.push_back(100.0 + i);
+  metrics::RankTimes times = steps_of_ms(steps);
+  const report::Table one = report::step_percentiles_table(times);
+  ASSERT_EQ(one.rows.size(), 1U) << "a single rank is all ranks";
+  const auto value = [](const report::Table& table, std::size_t row, const char* column) {
+    return report::value_of<double>(table, table.rows[row], column).value();
+  };
+  EXPECT_NEAR(value(one, 0, "p1_s"), 0.101, 1e-12);
+  EXPECT_NEAR(value(one, 0, "p50_s"), 0.150, 1e-12);
+  EXPECT_NEAR(value(one, 0, "p99_s"), 0.199, 1e-12);
+  EXPECT_NEAR(value(one, 0, "fastest_s"), 0.100, 1e-12);
+  EXPECT_NEAR(value(one, 0, "slowest_s"), 0.200, 1e-12);
+  metrics::RankStep other = times.steps.back();
+  other.rank = 1;
+  other.step_s = 0.4;
+  times.steps.push_back(other);
+  const report::Table two = report::step_percentiles_table(times);
+  ASSERT_EQ(two.rows.size(), 3U) << "all, rank 0, rank 1";
+  EXPECT_NEAR(value(two, 0, "slowest_s"), 0.4, 1e-12);
+  EXPECT_NEAR(value(two, 2, "p5_s"), 0.4, 1e-12);
+  EXPECT_TRUE(report::step_percentiles_table(steps_of_ms({})).rows.empty());
 }
 
 }  // namespace

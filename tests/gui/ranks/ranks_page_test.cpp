@@ -11,6 +11,7 @@
 #include <QTest>
 
 #include "gui/pages/ranks/bars_plot.hpp"
+#include "gui/pages/ranks/histogram_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/plots/legend.hpp"
@@ -62,6 +63,31 @@ TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
   EXPECT_EQ(tables->tabText(0), "By rank");
   EXPECT_EQ(tables->tabText(1), "Stragglers (1)");
   EXPECT_EQ(tables->tabText(2), "Slow steps (0)");
+}
+
+// The ground is the colour of steps that were not recorded.
+TEST_F(RanksPageTest, TheLowestValueHasATintInBothAppearances) {
+  open();
+  for (const QPalette& palette : {light_palette(), dark_palette()}) {
+    page_.setPalette(palette);
+    QCoreApplication::processEvents();
+    const auto* map = qobject_cast<QCPColorMap*>(strip().plottable(0));
+    ASSERT_NE(map, nullptr);
+    EXPECT_GE(contrast_ratio(map->gradient().colorStops().first(), strip().palette().color(QPalette::Base)), 1.1);
+  }
+}
+
+TEST_F(RanksPageTest, ShowsTheDistributionOfStepTimes) {
+  open();
+  auto* tables = page_.findChild<QTabWidget*>();
+  tables->setCurrentIndex(tables->count() - 1);
+  EXPECT_EQ(tables->tabText(tables->currentIndex()), "Distribution");
+  const auto* plot = page_.findChild<HistogramPlot*>();
+  ASSERT_TRUE(plot->isVisible());
+  double steps = 0.0;
+  for (const QCPBarsData& bar : *plot->bars().data()) steps += bar.value;
+  EXPECT_EQ(steps, 4 * 12.0) << "twelve measured steps of four ranks";
+  EXPECT_TRUE(plot->xAxis->label().contains("[ms]")) << plot->xAxis->label().toStdString();
 }
 
 // The bars are means, because means add up; the line is a median. The bar “exposed” excludes waiting, which the tables

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/source.hpp"
@@ -139,6 +142,41 @@ Table rank_steps_table(const metrics::RankTimes& times) {
                           if_known(step.overlapped_s), if_known(step.exposed_s),
                           times.waits_known ? Cell(step.skew_s) : Cell(), step.host_s, step.input_s, other_s(step)});
   }
+  return table;
+}
+
+Table step_percentiles_table(const metrics::RankTimes& times) {
+  constexpr std::pair<const char*, double> shown[] = {{"p1", 0.01},  {"p5", 0.05},  {"p25", 0.25}, {"p50", 0.50},
+                                                      {"p75", 0.75}, {"p95", 0.95}, {"p99", 0.99}};
+  Table table;
+  table.name = "step_percentiles";
+  table.title = "Percentiles of the step time";
+  table.note =
+      "Measured steps; each step of each rank counts. p95: 95 % of the steps took at most this time, interpolated "
+      "between neighbours. With few steps the outer percentiles are near the fastest and the slowest step.";
+  table.empty = "No measured step in this range. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
+  table.columns = {text("rank", "rank"), count("steps", "steps", "steps"), seconds("fastest_s", "fastest")};
+  for (const auto& [name, probability] : shown)
+    table.columns.push_back(digits(seconds(std::string(name) + "_s", name, "fastest_s"), 4));
+  table.columns.push_back(seconds("slowest_s", "slowest", "fastest_s"));
+  for (const std::size_t i : {std::size_t{2}, table.columns.size() - 1}) table.columns[i].digits = 4;
+  table.key_columns = 1;
+  const auto add = [&](const std::string& rank, const std::vector<double>& step_s) {
+    Row row = {rank, static_cast<std::int64_t>(step_s.size()), std::ranges::min(step_s)};
+    for (const auto& [name, probability] : shown) row.emplace_back(stats::quantile(step_s, probability));
+    row.emplace_back(std::ranges::max(step_s));
+    table.rows.push_back(std::move(row));
+  };
+  std::vector<double> all;
+  std::map<std::int64_t, std::vector<double>> by_rank;
+  for (const metrics::RankStep& step : times.steps) {
+    if (step.kind != "measured") continue;
+    all.push_back(step.step_s);
+    by_rank[step.rank].push_back(step.step_s);
+  }
+  if (all.empty()) return table;
+  if (by_rank.size() > 1) add("all", all);
+  for (const auto& [rank, step_s] : by_rank) add(std::to_string(rank), step_s);
   return table;
 }
 
