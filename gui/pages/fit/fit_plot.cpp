@@ -52,7 +52,7 @@ QSharedPointer<QCPAxisTicker> decade_ticks(const Range& range) {
     for (const double digit : {1.0, 2.0, 5.0}) {
       const double value = digit * std::pow(10.0, decade);
       if (value < 0.5 * range.low || value > 2.0 * range.high || (wide && digit != 1.0)) continue;
-      ticker->addTick(value, QString::number(value, 'g', 6));
+      ticker->addTick(value, compact_number(value));
     }
   }
   return ticker;
