@@ -16,6 +16,7 @@
 #include "gui/pages/ranks/bars_plot.hpp"
 #include "gui/pages/ranks/histogram_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
+#include "gui/plots/design.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "simulator/units/units.hpp"
 #include "tracer/store/database.hpp"
@@ -111,6 +112,7 @@ QWidget* RanksPage::make_content() {
   auto* distribution = new QSplitter(Qt::Horizontal, content);
   distribution->setObjectName("ranks distribution");
   histogram_ = new HistogramPlot(distribution);
+  histogram_->setMinimumSize(20 * grid_px, 10 * grid_px);  // as low as the tables of the other tabs
   percentiles_table_ = new TableOrMessage(distribution);
   distribution->addWidget(histogram_);
   distribution->addWidget(percentiles_table_);

@@ -16,6 +16,7 @@
 #include "gui/models/runs/scenario_text.hpp"
 #include "gui/pages/runs/scenario_editor.hpp"
 #include "gui/pages/runs/scenario_panel.hpp"
+#include "gui/plots/design.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -91,6 +92,7 @@ QWidget* RunPanel::make_fields() {
   auto* fields = new QWidget(this);
   auto* grid = new QGridLayout(fields);
   grid->setContentsMargins(0, 0, 0, 0);
+  grid->setHorizontalSpacing(grid_px / 2);  // the row has nine controls
   workers_->setPlaceholderText(tr("the scenario's"));
   workers_->setToolTip(tr("Worker counts that replace those of the scenario, for example 1,2,4"));
   workers_->setMaximumWidth(16 * workers_->fontMetrics().averageCharWidth());

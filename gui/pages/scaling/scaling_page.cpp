@@ -263,7 +263,7 @@ QWidget* ScalingPage::make_right() {
   down->setStretchFactor(1, 2);
   down->setSizes({470, 230});
   down->setChildrenCollapsible(false);
-  down->setMinimumWidth(levers_title_->fontMetrics().averageCharWidth() * 30);
+  down->setMinimumWidth(levers_title_->fontMetrics().averageCharWidth() * 25);
   return down;
 }
 

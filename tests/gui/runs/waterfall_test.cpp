@@ -85,6 +85,7 @@ TEST_F(WaterfallTest, ThePanelDrawsItAndChoosesTheConfiguration) {
   ASSERT_NE(view, nullptr);
   EXPECT_TRUE(view->isVisible()) << "shown first";
   EXPECT_TRUE(view->shown().title.startsWith("ddp, N = 2"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return view->width() > 500; }, 5000)) << "laid out";
   const QImage image = view->grab().toImage();
   std::size_t exposed = 0;
   for (int y = 0; y < image.height(); ++y)
