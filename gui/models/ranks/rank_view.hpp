@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/ranks.hpp"
+#include "analysis/metrics/ranks/ranks.hpp"
 #include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/metrics/rank_findings.hpp"
-#include "analysis/metrics/ranks.hpp"
+#include "analysis/metrics/ranks/rank_findings.hpp"
+#include "analysis/metrics/ranks/ranks.hpp"
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
 #include "gui/models/ranks/rank_view.hpp"

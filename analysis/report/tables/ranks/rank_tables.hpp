@@ -1,8 +1,8 @@
 // The ranks of one measurement as tables: medians by rank, all steps, named ranks with the evidence, slow steps.
 #pragma once
 
-#include "analysis/metrics/rank_findings.hpp"
-#include "analysis/metrics/ranks.hpp"
+#include "analysis/metrics/ranks/rank_findings.hpp"
+#include "analysis/metrics/ranks/ranks.hpp"
 #include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {

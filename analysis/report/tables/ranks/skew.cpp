@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "analysis/metrics/rank_findings.hpp"
-#include "analysis/metrics/ranks.hpp"
+#include "analysis/metrics/ranks/rank_findings.hpp"
+#include "analysis/metrics/ranks/ranks.hpp"
 #include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "analysis/report/tables/ranks/skew.hpp"
 #include "simulator/stats/summary.hpp"

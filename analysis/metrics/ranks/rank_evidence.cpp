@@ -1,7 +1,7 @@
 // The evidence about a rank as sentences.
 #include <fmt/format.h>
 
-#include "analysis/metrics/rank_findings.hpp"
+#include "analysis/metrics/ranks/rank_findings.hpp"
 #include "simulator/units/units.hpp"
 
 namespace ddpprof::metrics {

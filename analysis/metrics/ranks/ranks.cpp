@@ -1,4 +1,4 @@
-#include "analysis/metrics/ranks.hpp"
+#include "analysis/metrics/ranks/ranks.hpp"
 
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>

@@ -1,4 +1,4 @@
-#include "analysis/metrics/rank_findings.hpp"
+#include "analysis/metrics/ranks/rank_findings.hpp"
 
 #include <fmt/format.h>
 

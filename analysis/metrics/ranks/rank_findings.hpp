@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/ranks.hpp"
+#include "analysis/metrics/ranks/ranks.hpp"
 
 namespace ddpprof::metrics {
 
