@@ -33,7 +33,7 @@ QString table_row(const QString& first, const QString& second) {
 }
 
 QString table(const QString& rows) {
-  return QStringLiteral("<table cellspacing=\"0\" cellpadding=\"2\">%1</table>").arg(rows);
+  return QStringLiteral("<table cellspacing=\"0\" cellpadding=\"1\">%1</table>").arg(rows);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ OverviewPage::Tile OverviewPage::make_tile(QWidget* parent) {
 QWidget* OverviewPage::make_content() {
   auto* content = new QWidget(this);
   auto* layout = new QVBoxLayout(content);
-  layout->setContentsMargins(2 * grid_px, grid_px, 2 * grid_px, 2 * grid_px);
+  layout->setContentsMargins(2 * grid_px, grid_px, 2 * grid_px, grid_px);
   layout->setSpacing(grid_px);
   job_ = new QLabel(content);
   job_->setFont(sized(job_->font(), title_px));

@@ -161,7 +161,7 @@ TEST_F(DesignedWindow, OverviewFillsASmallScreenWithoutScrolling) {
   for (const auto* frame : area->widget()->findChildren<QFrame*>())
     if (frame->isVisible() && frame->frameShape() == QFrame::StyledPanel)
       lowest = std::max(lowest, frame->mapTo(area->viewport(), QPoint(0, frame->height())).y());
-  EXPECT_NEAR(lowest, area->viewport()->height() - 2 * grid_px, 1) << "the cards end at the margin";
+  EXPECT_NEAR(lowest, area->viewport()->height() - grid_px, 1) << "the cards end at the margin";
 }
 
 TEST(Design, DigitsHaveOneWidth) {
