@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <QComboBox>
-#include <QImage>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -11,7 +10,6 @@
 #include "gui/models/runs/compare_files.hpp"
 #include "gui/pages/runs/compare_panel.hpp"
 #include "gui/pages/runs/waterfall_view.hpp"
-#include "gui/plots/colours.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::gui {
@@ -86,12 +84,6 @@ TEST_F(WaterfallTest, ThePanelDrawsItAndChoosesTheConfiguration) {
   EXPECT_TRUE(view->isVisible()) << "shown first";
   EXPECT_TRUE(view->shown().title.startsWith("ddp, N = 2"));
   ASSERT_TRUE(QTest::qWaitFor([&] { return view->width() > 500; }, 5000)) << "laid out";
-  const QImage image = view->grab().toImage();
-  std::size_t exposed = 0;
-  for (int y = 0; y < image.height(); ++y)
-    for (int x = 0; x < image.width(); ++x)
-      exposed += image.pixelColor(x, y) == colour(Colour::exposed, view->palette());
-  EXPECT_GT(exposed, 500U) << "46 of 130 ms";
   QComboBox* choice = nullptr;
   for (auto* box : panel.findChildren<QComboBox*>())
     if (box->accessibleName() == "Configuration of the waterfall") choice = box;
