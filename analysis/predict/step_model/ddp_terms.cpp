@@ -30,8 +30,9 @@ std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
   return std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
 }
 
-// Exposed time of the collectives besides the last backward's buckets: it grows with N as the fitted all-reduces of
-// their sizes do. Without known sizes it grows as an all-reduce of the mean bucket.
+// Exposed time of the collectives besides the last backward's buckets: the measured time and the growth of the fitted
+// all-reduces of their sizes. The fit gives the growth and not the whole, because the measured time of small messages
+// is mostly the cost of a call, which does not grow with N. Without known sizes the messages count as the mean bucket.
 collective::Cost others_cost(const StepCase& at, const StepParameters& parameters) {
   const StepProfile& profile = *at.profile;
   if (!(profile.others_s > 0.0) || at.machine.workers < 2) return {};
@@ -41,20 +42,19 @@ collective::Cost others_cost(const StepCase& at, const StepParameters& parameter
   if (messages.empty())
     messages.push_back(
         {at.buckets.empty() ? 4 : total_bytes(at.buckets) / static_cast<std::int64_t>(at.buckets.size()), 1.0});
-  const collective::Link measured = parameters.form->step_link(profile.machine, parameters.link);
+  const collective::Link measured_link = parameters.form->step_link(profile.machine, parameters.link);
   const collective::Link link = step_link(at, parameters);
-  double measured_s = 0.0;
-  collective::Cost cost;
+  collective::Cost measured, now;
   for (const OtherMessage& message : messages) {
-    measured_s +=
-        message.count * parameters.form->form.over(profile.machine.workers, message.bytes, measured).total_s();
-    const collective::Cost one = parameters.form->form.over(at.machine.workers, message.bytes, link);
-    cost.latency_s += message.count * one.latency_s;
-    cost.bandwidth_s += message.count * one.bandwidth_s;
-    cost.reduction_s += message.count * one.reduction_s;
+    measured =
+        measured + message.count * parameters.form->form.over(profile.machine.workers, message.bytes, measured_link);
+    now = now + message.count * parameters.form->form.over(at.machine.workers, message.bytes, link);
   }
-  const double scale = measured_s > 0.0 ? rounds * profile.others_s / measured_s : 0.0;
-  return {scale * cost.latency_s, scale * cost.bandwidth_s, scale * cost.reduction_s};
+  // If compute hides a part of them, that part of the growth is assumed to be hidden as well.
+  const double exposed = measured.total_s() > 0.0 ? std::min(1.0, profile.others_s / measured.total_s()) : 0.0;
+  const double whole_s = rounds * std::max(0.0, profile.others_s + exposed * (now.total_s() - measured.total_s()));
+  if (!(now.total_s() > 0.0)) return {whole_s, 0.0, 0.0};
+  return (whole_s / now.total_s()) * now;
 }
 
 // The others' part of the terms beside exposed_s.

@@ -13,13 +13,16 @@
 #include "analysis/metrics/stability.hpp"
 #include "analysis/report/core/words.hpp"
 #include "analysis/report/tables/run/run.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 constexpr double noisy_half_width = 0.10;  // half width / median above which two N cannot be compared well
 
+// `workers` 0: unknown.
 std::string about(const std::string& kind, const std::string& strategy, std::int64_t workers) {
+  if (workers == 0) return strategy + " N unknown";
   return fmt::format("{} N={}", kind == "bench-comm" ? kind : strategy, workers);
 }
 
@@ -36,9 +39,12 @@ std::vector<Notice> stored_notices(SQLite::Database& db) {
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, Notice> merged;
   SQLite::Statement q(
       db,
-      "SELECT d.severity, d.code, d.message, d.advice, d.count, d.rank, m.kind, m.strategy, m.world_size "
+      "SELECT d.severity, d.code, d.message, d.advice, d.count, d.rank, m.kind, m.strategy, "
+      "CASE WHEN EXISTS (SELECT 1 FROM diagnostic u WHERE u.measurement_id = m.id AND u.code = ?) THEN 0 ELSE "
+      "m.world_size END "
       "FROM diagnostic d LEFT JOIN measurement m ON m.id = d.measurement_id "
       "WHERE d.severity IN ('warning', 'error') ORDER BY d.rowid");
+  q.bind(1, store::world_size_unknown);
   while (q.executeStep()) {
     const std::string where = q.getColumn(6).isNull() ? "the file"
                                                       : about(q.getColumn(6).getString(), q.getColumn(7).getString(),

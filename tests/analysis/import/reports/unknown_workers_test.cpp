@@ -62,6 +62,12 @@ TEST(UnknownWorkers, OneFileHasNoThroughputButItsExposedCommunication) {
     EXPECT_THAT(one.text, AllOf(HasSubstr("N unknown: 1 ms per step"), HasSubstr("5.00 % exposed communication"),
                                 Not(HasSubstr("samples/s")), Not(HasSubstr("learning rate")), Not(HasSubstr("rule"))))
         << name;
+    const report::Table& notices = one.report.tables.at(2);
+    const auto warning = std::ranges::find_if(notices.rows, [&](const report::Row& row) {
+      return report::value_of<std::string>(notices, row, "code") == "world_size_unknown";
+    });
+    ASSERT_NE(warning, notices.rows.end()) << notices.name;
+    EXPECT_EQ(report::value_of<std::string>(notices, *warning, "about"), "other N unknown") << name;
     EXPECT_EQ(one.value("SELECT count(*) FROM prediction"), "0") << name;
     EXPECT_EQ(one.value("SELECT sum(samples) FROM step"), "0") << name;
   }
