@@ -93,6 +93,7 @@ RingCost fit_with(std::span<const UnitCollectiveTime> points, double fixed_hops,
 }  // namespace
 
 double RingCost::seconds(std::int64_t workers, double bytes) const {
+  if (workers <= 1) return 0.0;
   return hops(workers, fixed_hops) * latency_s + moved(workers, bytes) * seconds_per_byte;
 }
 

@@ -378,11 +378,12 @@ Table answer_table(const Source& source) { return answer_of(source, glance_steps
 
 std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
   const std::vector<GlanceStep> steps = glance_steps(source);
-  constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, most_warnings = 3;
+  constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, least_rows = 2, most_warnings = 3;
   Table answer = answer_of(source, steps);
   const std::set<GlancePlace> named = named_places(answer, steps);
   const Table all_warnings = main_warnings_table(source, SIZE_MAX);
   std::size_t rows = most_rows, warnings = most_warnings;
+  bool notes = true;
   // Sentences of further strategies that are left out one after another.
   std::vector<std::string_view> less_important = {" scaling", " is bound", " is helped"};
   while (true) {
@@ -392,8 +393,10 @@ std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
       shown_warnings.title +=
           fmt::format(" ({} of {}; all: --report diagnostics)", shown_warnings.rows.size(), all_warnings.rows.size());
     std::vector<Table> tables{answer};
-    for (Table& table : std::vector{glance_table(steps, rows, named), std::move(shown_warnings)})
+    for (Table& table : std::vector{glance_table(steps, rows, named), std::move(shown_warnings)}) {
+      if (!notes) table.note.clear();
       if (!table.rows.empty()) tables.push_back(std::move(table));
+    }
     if (lines_of(tables) <= most_lines) return tables;
     const std::string first = steps.empty() ? "" : steps.front().strategy + " ";
     const auto of_another = [&](const Row& row) { return !std::get<std::string>(row[0]).starts_with(first); };
@@ -414,8 +417,14 @@ std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
       const auto last = std::find_if(answer.rows.rbegin(), answer.rows.rend(), [&](const Row& row) {
         return of_another(row) && std::get<std::string>(row[0]) != "learning rate";
       });
-      if (last == answer.rows.rend()) return tables;
-      answer.rows.erase(std::next(last).base());
+      if (last != answer.rows.rend())
+        answer.rows.erase(std::next(last).base());
+      else if (rows > least_rows)
+        --rows;
+      else if (notes)
+        notes = false;
+      else
+        return tables;
     }
   }
 }

@@ -20,14 +20,15 @@
 
 namespace ddpprof::fit {
 
-inline constexpr double gather_latency_s = 0.25e-3, gather_s_per_byte = 4e-9, scatter_latency_s = 0.5e-3,
-                        scatter_s_per_byte = 4e-9, replicas_latency_s = 0.75e-3, replicas_s_per_byte = 4e-9;
+inline constexpr double gather_latency_s = 0.1e-3, gather_s_per_byte = 4e-9, scatter_latency_s = 0.15e-3,
+                        scatter_s_per_byte = 4e-9, replicas_latency_s = 0.18e-3, replicas_s_per_byte = 4e-9;
 // The fit weighs its latency with a usual one, so predictions are near this law, not equal to it.
-inline constexpr double near = 0.02;
+inline constexpr double near = 0.03;
 inline constexpr double optimizer_s = 16e-3, other_s = 1e-3;  // the optimizer of all parameters
 
 inline double ring_s(std::int64_t workers, double bytes, double latency_s, double s_per_byte) {
   const auto n = static_cast<double>(workers);
+  if (workers <= 1) return 0.0;
   return (usual_fixed_hops + n - 1) * latency_s + (n - 1) / n * bytes * s_per_byte;
 }
 

@@ -239,7 +239,7 @@ TEST_F(RecordedNccl, GroupsAndSeveralFunctionsAreToldApart) {
   ASSERT_EQ(import_shards({shard}).error, "");
   EXPECT_THAT(texts("SELECT op || ' ' || bytes || ' ' || COALESCE(algorithm, '-') || ' ' || COALESCE(protocol, '-') "
                     "FROM collective ORDER BY start_ns"),
-              ElementsAre("broadcast 64 RING LL", "all_gather 400 - LL", "other 40 - -"))
+              ElementsAre("broadcast 64 RING LL", "all_gather 400 - LL", "send 40 - -"))
       << "all ranks gather twice a rank's share";
 }
 
