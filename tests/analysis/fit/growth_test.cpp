@@ -14,10 +14,22 @@ constexpr GrowthConstants constants = {.inside = 0.01,
                                        .between_loss = 0.4,
                                        .crossing = 0.03,
                                        .crossing_doubling = 0.05,
+                                       .fewer = 0.01,
+                                       .fewer_doubling = 0.04,
                                        .one_node = {0.01, 0.02, 10.0},
                                        .several_nodes = {0.03, 0.04, 0.0},
                                        .first_crossing = {0.1, 0.3, 0.0},
+                                       .fewer_ranks = {0.1, 0.05, 0.0},
+                                       .interpolated = {0.02, 0.02, 0.0},
                                        .other_batch = {0.2, 0.2, 0.0}};
+
+TEST(Growth, FewerRanksAndRanksBetweenMeasuredOnes) {
+  const auto at = [](Region region, double doublings) { return growth_of({region, doublings, 0.0, false}, constants, 0.9); };
+  EXPECT_DOUBLE_EQ(at(Region::fewer_ranks, 2.0).mean, -0.01 - 2 * 0.04);
+  EXPECT_EQ(at(Region::fewer_ranks, 0.0).mean, 0.0) << "measured";
+  EXPECT_EQ(at(Region::interpolated, 1.5).mean, 0.0);
+  EXPECT_GT(at(Region::interpolated, 2.0).high, at(Region::interpolated, 1.0).high);
+}
 
 TEST(Growth, FollowsTheRegion) {
   const auto mean = [](Region region, double doublings, double loss) {
