@@ -41,7 +41,9 @@ TEST(UserTables, AnotherAccumulationKeepsThePredictionInItsInterval) {
   for (const std::int64_t workers : {2, 4, 8, 16}) {
     const TablePrediction prediction = one.predict(asked(workers, 8, 16, 4));
     expect_inside(prediction);
-    if (workers == 8) EXPECT_NEAR(prediction.step_s, 4 * 0.1 + 0.013, 1e-9);
+    if (workers == 8) {
+      EXPECT_NEAR(prediction.step_s, 4 * 0.1 + 0.013, 1e-9);
+    }
   }
   const StepTable four({row(1, 1, 16, 0.4, 4), row(8, 1, 16, 0.43, 4), row(16, 2, 16, 0.47, 4), row(32, 4, 16, 0.49, 4)});
   for (const std::int64_t accumulation : {1, 2, 16}) expect_inside(four.predict(asked(16, 8, 16, accumulation)));

@@ -333,8 +333,9 @@ void expect_true_comparisons(const std::string& strategy, const std::string& tex
       << text;
   const bool rival = std::regex_search(text, found, std::regex("allow that N = (\\d+) is as fast"));
   EXPECT_EQ(rival, !rivals.empty() && all.size() > 1) << text;
-  if (rival)
+  if (rival) {
     EXPECT_EQ(std::stoll(found[1]), *rivals.begin() < best->first ? *rivals.begin() : *rivals.rbegin()) << text;
+  }
   const bool bound = std::regex_search(text, found, std::regex("Communication is more than half of the step from N = (\\d+) on"));
   const Table* knees = table_named(full, "knee");
   std::optional<std::int64_t> knee;
@@ -374,16 +375,22 @@ void expect_best_change(const std::string& strategy, const std::string& text, co
   };
   const auto setting = largest("setting", 1.0), machine = largest("machine", 1.0), likely = largest("setting", 0.0);
   EXPECT_EQ(text.find("no usual setting") == std::string::npos, setting.has_value()) << text;
-  if (setting) EXPECT_NE(text.find(*setting + ": "), std::string::npos) << text;
+  if (setting) {
+    EXPECT_NE(text.find(*setting + ": "), std::string::npos) << text;
+  }
   EXPECT_EQ(text.find("; uncertain: ") != std::string::npos, likely != setting) << text;
-  if (likely != setting) EXPECT_NE(text.find("; uncertain: " + *likely + ": "), std::string::npos) << text;
+  if (likely != setting) {
+    EXPECT_NE(text.find("; uncertain: " + *likely + ": "), std::string::npos) << text;
+  }
   const auto larger_batch = [](const std::optional<std::string>& named) {
     return named && (named->starts_with("accumulation=") || named->starts_with("batch_per_worker="));
   };
   const bool larger = larger_batch(setting) || larger_batch(likely);
   EXPECT_EQ(text.find("with a larger global batch") != std::string::npos, larger) << text;
   EXPECT_EQ(text.find("other hardware: ") != std::string::npos, machine.has_value()) << text;
-  if (machine) EXPECT_NE(text.find("other hardware: " + *machine + ": "), std::string::npos) << text;
+  if (machine) {
+    EXPECT_NE(text.find("other hardware: " + *machine + ": "), std::string::npos) << text;
+  }
 }
 
 // The headline names the middle of an interval only if the interval spans at most a factor of 3.

@@ -59,7 +59,9 @@ TEST(Utilisation, FoldedEventsKeepTheirTime) {
   ASSERT_NE(level_for(many.rows.front(), 1e6), nullptr);
   const Utilisation made = utilisation(many, 100);
   for (std::size_t i = 1; i < 99; ++i)
-    if (i < 49 || i > 50) EXPECT_NEAR(made.shares[i].value(), i < 50 ? 0.3 : 0.7, 0.02) << i;
+    if (i < 49 || i > 50) {
+      EXPECT_NEAR(made.shares[i].value(), i < 50 ? 0.3 : 0.7, 0.02) << i;
+    }
 }
 
 TEST(Utilisation, WithoutStreamsComputeCountsWhereItIsKnown) {

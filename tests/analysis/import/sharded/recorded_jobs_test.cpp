@@ -238,7 +238,9 @@ TEST_P(ShardedJob, TheReportShowsTheUnits) {
   };
   EXPECT_EQ(number(job, 0, "gathered_bytes_per_step"), gathered);
   EXPECT_EQ(number(job, 0, "scattered_bytes_per_step"), scattered);
-  if (parameters > 0) EXPECT_EQ(number(job, 0, "parameters"), parameters);
+  if (parameters > 0) {
+    EXPECT_EQ(number(job, 0, "parameters"), parameters);
+  }
   const report::Table& bytes = report.tables[1];
   ASSERT_EQ(bytes.rows.size(), facts_["units"].size());
   for (std::size_t row = 0; row < bytes.rows.size(); ++row)
