@@ -11,6 +11,7 @@
 #include "gui/pages/runs/runs_page.hpp"
 #include "gui/pages/runs/scenario_editor.hpp"
 #include "gui/pages/runs/scenario_panel.hpp"
+#include "tests/gui/runs/small_scenario.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -35,16 +36,7 @@ class ResumeTest : public testing::Test {
     qputenv("DDPPROF_PROGRAM", path("stand-in").toUtf8());
     page_.resize(1100, 720);
     page_.show();
-    page_.scenario().editor()->setPlainText(
-        "name: small\n"
-        "workload:\n"
-        "  model: {kind: linear, in: 10, out: 1}\n"
-        "  data: {samples: 10000}\n"
-        "  loss: mse\n"
-        "  batch_per_worker: 8\n"
-        "strategies: [ddp]\n"
-        "workers: [1]\n"
-        "measure: {warmup_steps: 3, steps: 20, repeats: 1, until_ci_percent: null, unwrapped: false}\n");
+    page_.scenario().editor()->setPlainText(small_scenario());
     page_.run().set_out(path("small.db"));
   }
   void TearDown() override { qunsetenv("DDPPROF_PROGRAM"); }

@@ -8,23 +8,13 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include "tests/gui/runs/small_scenario.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
 constexpr int patience_ms = 60000;
 constexpr bool with_worker = DDPPROF_WITH_WORKER != 0;  // true if this build has the worker
-
-const char* const small =
-    "name: small\n"
-    "workload:\n"
-    "  model: {kind: linear, in: 10, out: 1}\n"
-    "  data: {samples: 10000}\n"
-    "  loss: mse\n"
-    "  batch_per_worker: 8\n"
-    "strategies: [ddp]\n"
-    "workers: [1]\n"
-    "measure: {warmup_steps: 3, steps: %1, repeats: 1, until_ci_percent: null, unwrapped: false}\n";
 
 class RunProcessTest : public testing::Test {
  protected:
@@ -75,7 +65,7 @@ class RunProcessTest : public testing::Test {
 };
 
 TEST_F(RunProcessTest, ADryRunPrintsThePlanAndWritesNothing) {
-  scenario(QString(small).arg(20));
+  scenario(small_scenario(20));
   options_.dry_run = true;
   options_.workers = "1,2";
   ASSERT_TRUE(run_to_end());
@@ -87,7 +77,7 @@ TEST_F(RunProcessTest, ADryRunPrintsThePlanAndWritesNothing) {
 }
 
 TEST_F(RunProcessTest, AWrongScenarioEndsWithExitCodeTwoAndItsProblems) {
-  scenario(QString(small).arg(20).replace("batch_per_worker", "batch_per_wrker"));
+  scenario(small_scenario(20).replace("batch_per_worker", "batch_per_wrker"));
   ASSERT_TRUE(run_to_end());
   EXPECT_FALSE(result_.ok);
   EXPECT_EQ(result_.code, 2);
@@ -98,7 +88,7 @@ TEST_F(RunProcessTest, AWrongScenarioEndsWithExitCodeTwoAndItsProblems) {
 }
 
 TEST_F(RunProcessTest, AMissingFolderIsReportedBeforeMeasuring) {
-  scenario(QString(small).arg(20));
+  scenario(small_scenario(20));
   options_.out = folder_.filePath("nowhere/run.db");
   ASSERT_TRUE(run_to_end());
   EXPECT_NE(result_.code, 0);
@@ -109,7 +99,7 @@ TEST_F(RunProcessTest, AMissingFolderIsReportedBeforeMeasuring) {
 TEST_F(RunProcessTest, WithoutTheWorkerItReportsWhatIsMissing) {
   const QByteArray before = qgetenv("DDPPROF_WORKER_PROGRAM");
   if (with_worker) qputenv("DDPPROF_WORKER_PROGRAM", "/nowhere/ddpprof-worker");
-  scenario(QString(small).arg(20));
+  scenario(small_scenario(20));
   ASSERT_TRUE(run_to_end());
   before.isNull() ? qunsetenv("DDPPROF_WORKER_PROGRAM") : qputenv("DDPPROF_WORKER_PROGRAM", before);
   EXPECT_EQ(result_.code, 3);
@@ -119,7 +109,7 @@ TEST_F(RunProcessTest, WithoutTheWorkerItReportsWhatIsMissing) {
 
 #if DDPPROF_WITH_WORKER
 TEST_F(RunProcessTest, ARunIsFollowedToItsDatabase) {
-  scenario(QString(small).arg(200));
+  scenario(small_scenario(200));
   ASSERT_TRUE(run_to_end());
   EXPECT_TRUE(result_.code == 0 || result_.code == 5) << log_.toStdString();  // with one N, predictions may be refused
   EXPECT_EQ(result_.database, options_.out);
@@ -136,7 +126,7 @@ TEST_F(RunProcessTest, ARunIsFollowedToItsDatabase) {
 }
 
 TEST_F(RunProcessTest, ACancelEndsTheRanksAndKeepsTheDatabase) {
-  scenario(QString(small).arg(1000000));
+  scenario(small_scenario(1000000));
   ASSERT_TRUE(process_.start(options_));
   ASSERT_TRUE(QTest::qWaitFor([&] { return ended_ || (!progress_.empty() && progress_.back().text.contains("step ")); },
                               patience_ms));

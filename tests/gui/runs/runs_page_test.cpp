@@ -32,21 +32,13 @@
 #include "runner/scenario_queries/compare.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 #include "tests/gui/accelerators.hpp"
+#include "tests/gui/runs/small_scenario.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
 constexpr int patience_ms = 60000;
-const QString sound =
-    "name: small\n"
-    "workload:\n"
-    "  model: {kind: linear, in: 10, out: 1}\n"
-    "  data: {samples: 10000}\n"
-    "  loss: mse\n"
-    "  batch_per_worker: 8\n"
-    "strategies: [ddp]\n"
-    "workers: [1]\n"
-    "measure: {warmup_steps: 3, steps: 20, repeats: 1, until_ci_percent: null, unwrapped: false}\n";
+const QString sound = small_scenario();
 
 class RunsPageTest : public testing::Test {
  protected:
