@@ -18,6 +18,8 @@ constexpr double noise_tolerance = 1.05;  // a smaller difference of two measure
 
 std::string n_text(std::int64_t workers) { return "N = " + std::to_string(workers); }
 
+std::string ranks_text(std::int64_t ranks) { return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"); }
+
 using MeasuredEntry = MeasuredCurve::const_iterator;
 
 double loss_since(const MeasuredStep& reference, const MeasuredStep& step) {
@@ -122,7 +124,7 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
     start.notes.push_back(
         "only one node was measured, so the interval contains the links of all published clusters: measure two and "
         "three nodes to narrow it; each node has " +
-        std::to_string(asked.devices()) + (asked.devices() == 1 ? " rank" : " ranks") + " (--gpus-per-node)");
+        ranks_text(asked.devices()) + " (--gpus-per-node)");
     return start;
   }
   const auto below = one_node.lower_bound(asked.workers);
@@ -177,8 +179,8 @@ void ScalingSeries::consider_other_nodes(Start& start, const StepRow& asked) con
   const double loss = start.question.loss;
   if (ratio > 1.0) start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (ratio - 1.0)));
   if (ratio < 1.0) start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - ratio)));
-  start.notes.push_back("nodes with " + std::to_string(asked.devices()) + (asked.devices() == 1 ? " rank" : " ranks") +
-                        " were not measured at this N, but nodes with " + std::to_string(start.step.devices));
+  start.notes.push_back("nodes with " + ranks_text(asked.devices()) + " were not measured at this N, but nodes with " +
+                        std::to_string(start.step.devices));
 }
 
 // Collective libraries treat two nodes specially: what is lost may be less on more nodes, by a factor that is known
