@@ -87,6 +87,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("clients", nargs="*", default=[client.name for client in CLIENTS])
     options = parser.parse_args()
+    if options.pairs < 2:
+        parser.error("--pairs: quartiles need at least two pairs")
     print("| client | pairs | alone [ms] | reported [ms] | ratio, median | ratio, quartiles | same job: ratio, median |")
     print("|---|---|---|---|---|---|---|", flush=True)
     for client in CLIENTS:
