@@ -18,7 +18,7 @@ constexpr int deepest_nesting = 8;
 constexpr std::uint64_t first_schema_id = 1u << 24;  // NVTX_PAYLOAD_SCHEMA_ID_STATIC_START
 
 template <class T>
-T load(std::span<const std::byte> bytes, std::uint64_t offset) {
+T load_scalar(std::span<const std::byte> bytes, std::uint64_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
@@ -160,34 +160,34 @@ FieldValue field_value(const PayloadField& field, std::span<const std::byte> byt
     case FieldForm::signed_integer:
       switch (type.bytes) {
         case 1:
-          return std::int64_t{load<std::int8_t>(bytes, at)};
+          return std::int64_t{load_scalar<std::int8_t>(bytes, at)};
         case 2:
-          return std::int64_t{load<std::int16_t>(bytes, at)};
+          return std::int64_t{load_scalar<std::int16_t>(bytes, at)};
         case 4:
-          return std::int64_t{load<std::int32_t>(bytes, at)};
+          return std::int64_t{load_scalar<std::int32_t>(bytes, at)};
         default:
-          return load<std::int64_t>(bytes, at);
+          return load_scalar<std::int64_t>(bytes, at);
       }
     case FieldForm::unsigned_integer:
       switch (type.bytes) {
         case 1:
-          return std::uint64_t{load<std::uint8_t>(bytes, at)};
+          return std::uint64_t{load_scalar<std::uint8_t>(bytes, at)};
         case 2:
-          return std::uint64_t{load<std::uint16_t>(bytes, at)};
+          return std::uint64_t{load_scalar<std::uint16_t>(bytes, at)};
         case 4:
-          return std::uint64_t{load<std::uint32_t>(bytes, at)};
+          return std::uint64_t{load_scalar<std::uint32_t>(bytes, at)};
         default:
-          return load<std::uint64_t>(bytes, at);
+          return load_scalar<std::uint64_t>(bytes, at);
       }
     case FieldForm::real:
-      if (type.bytes == 8) return load<double>(bytes, at);
-      if (type.bytes == 4) return double{load<float>(bytes, at)};
-      if (field.nvtx_type == 50) return float_from_bits(std::uint32_t{load<std::uint16_t>(bytes, at)} << 16);
-      return half_to_double(load<std::uint16_t>(bytes, at));
+      if (type.bytes == 8) return load_scalar<double>(bytes, at);
+      if (type.bytes == 4) return double{load_scalar<float>(bytes, at)};
+      if (field.nvtx_type == 50) return float_from_bits(std::uint32_t{load_scalar<std::uint16_t>(bytes, at)} << 16);
+      return half_to_double(load_scalar<std::uint16_t>(bytes, at));
     case FieldForm::character:
-      return to_valid_utf8(std::string(1, load<char>(bytes, at)));
+      return to_valid_utf8(std::string(1, load_scalar<char>(bytes, at)));
     case FieldForm::address:
-      return fmt::format("{:#x}", load<std::uint64_t>(bytes, at));
+      return fmt::format("{:#x}", load_scalar<std::uint64_t>(bytes, at));
     case FieldForm::nested:
     case FieldForm::unknown:
       break;
