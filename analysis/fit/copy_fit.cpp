@@ -11,7 +11,6 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double copy_factor_of_ten = 2.302585092994046;
 constexpr double copy_least_sd =
     0.05;  // the four phases differ by more than their noise, because one rate models two phases
 constexpr double copy_largest_usable_error = 0.5;
@@ -68,10 +67,10 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
     limit_s = std::min(limit_s, 1.5 * point.duration_s / static_cast<double>(point.workers));
   }
   fit.problem.parameters = {
-      {"copy_overhead", "s", std::log(10e-6), copy_factor_of_ten, std::log(1e-9), std::log(limit_s), true, false},
-      {"from_root", "s/byte", std::log(2e-10), copy_factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
-      {"to_root", "s/byte", std::log(2e-10), copy_factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
-      {"own_copy", "", std::log(own_devices ? 0.1 : 1.0), copy_factor_of_ten, std::log(1e-3), std::log(10.0), true,
+      {"copy_overhead", "s", std::log(10e-6), factor_of_ten, std::log(1e-9), std::log(limit_s), true, false},
+      {"from_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
+      {"to_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
+      {"own_copy", "", std::log(own_devices ? 0.1 : 1.0), factor_of_ten, std::log(1e-3), std::log(10.0), true,
        !own_devices}};
   const std::vector<CopyPoint> points = fit.points;
   fit.problem.model = [points](std::span<const double> values, std::size_t index) {

@@ -14,6 +14,8 @@
 
 namespace ddpprof::fit {
 
+inline constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
+
 struct Parameter {
   std::string name;
   std::string unit;

@@ -17,7 +17,6 @@ namespace {
 
 namespace nccl = collective::nccl;
 
-constexpr double regime_factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
 constexpr double offset_sd = 1.0;         // a regime's latency and bandwidth lie within e of the others', more or less
 constexpr double across_sd = 1.0;         // a hop between nodes takes as long as one inside, within e
 constexpr double usual_base_hops = 5.0;   // by NCCL's tables 2 to 11, within a factor of e
@@ -145,9 +144,8 @@ std::shared_ptr<const Regimes> Regimes::fitted(const std::vector<CollectivePoint
     of_point.push_back(index_of(point));
   }
   problem.parameters = {
-      {"latency", "s", std::log(5e-6), regime_factor_of_ten, std::log(1e-9), std::log(1.0), true, false},
-      {"inverse_bandwidth", "s/byte", std::log(1e-10), regime_factor_of_ten, std::log(1e-14), std::log(1e-3), true,
-       false},
+      {"latency", "s", std::log(5e-6), factor_of_ten, std::log(1e-9), std::log(1.0), true, false},
+      {"inverse_bandwidth", "s/byte", std::log(1e-10), factor_of_ten, std::log(1e-14), std::log(1e-3), true, false},
       {"in_step_factor", "", 0.0, 0.7, std::log(0.1), std::log(20.0), true, !(bench && steps)},
       {"across_nodes", "", 0.0, across_sd, std::log(0.1), std::log(100.0), true, found->ranks_per_node_ == 0}};
   constexpr std::size_t common = 4, of_each = 3;

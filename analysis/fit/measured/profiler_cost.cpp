@@ -9,7 +9,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double least_share = 0.5;                           // of work_factor() in the factor of the whole step
+constexpr double least_profiler_share = 0.5;                  // of work_factor() in the factor of the whole step
 constexpr double least_factor = 0.05, largest_factor = 1.25;  // above 1: the machine was disturbed without the profiler
 
 bool with_profiler(const StepInfo& step) { return !step.unwrapped && !step.untraced; }
@@ -62,7 +62,7 @@ ProfilerCost::ProfilerCost(const std::vector<StepInfo>& steps) {
   const double whole = std::clamp(untraced_ns / traced_ns, least_factor, largest_factor);
   if (traced_ns > waits) factor_ = (untraced_ns - waits) / (traced_ns - waits);
   // Steps with the profiler that wait almost as long as a whole step without it: the waiting became longer, too.
-  if (!(traced_ns > waits) || factor_ < least_share * whole) {
+  if (!(traced_ns > waits) || factor_ < least_profiler_share * whole) {
     factor_ = waits_factor_ = whole;
     waits_longer_ = true;
   }

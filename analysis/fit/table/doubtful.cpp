@@ -15,7 +15,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double rounding = 1.02;       // published figures are rounded
+constexpr double largest_rounding = 1.02;       // published figures are rounded
 constexpr double largest_noise = 1.1;   // of a gain that only noise explains
 constexpr double repeats_ratio = 1.8;   // the largest of equal rows over the smallest
 // A rank of more nodes is faster than one of two nodes, which collective libraries treat specially, but not by more.
@@ -66,7 +66,7 @@ std::string too_good(const std::vector<Pair>& pairs) {
   const Pair* worst = nullptr;
   double most = 1.0;
   for (const Pair& one : pairs) {
-    const double excess = one.gain() / (one.few.row.workers == 1 ? rounding : largest_gain);
+    const double excess = one.gain() / (one.few.row.workers == 1 ? largest_rounding : largest_gain);
     if (excess <= most) continue;
     most = excess;
     worst = &one;
