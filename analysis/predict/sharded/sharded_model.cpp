@@ -16,7 +16,6 @@ namespace {
 
 constexpr double growth_error = 0.08;  // of the collectives' cost for each doubling of N beyond the data
 constexpr double least_collective_error = 0.03;
-constexpr double largest_device_latency_s = 200e-6;  // of a hop; NCCL's own constants are below 20e-6
 constexpr double wait_spread = 0.5;            // of the logarithm of the wait for the slowest rank
 constexpr double extra_error = 0.5;            // of the difference between measured and simulated exposed time
 constexpr double calls_error = 0.1;            // up to this part, the measured calls of a step may differ
@@ -27,8 +26,6 @@ double seconds(const RingCost& cost, std::int64_t workers, double bytes, const W
   const double latency_s = cost.seconds(workers, 0.0);
   return latency_s * change.latency.factor + (cost.seconds(workers, bytes) - latency_s) / change.bandwidth.factor;
 }
-
-double transfer_s(const UnitCollectives& calls) { return std::max(0.0, calls.duration_s - calls.skew_s); }
 
 bool differs(double calls, double modelled) { return std::abs(calls - modelled) > calls_error * modelled; }
 
@@ -73,10 +70,12 @@ ShardedModel::ShardedModel(SQLite::Database& sql, const ShardedJob& job, bool be
     }
     return;
   }
-  gather_ = fitted_ring(unit_collectives(sql, fitted, "all_gather"), &UnitTimes::gathers, base_->shards);
-  scatter_ = fitted_ring(unit_collectives(sql, fitted, "reduce_scatter"), &UnitTimes::scatters, base_->shards);
-  if (base_->replicas() > 1)
-    replicas_ = fitted_ring(unit_collectives(sql, fitted, "all_reduce"), &UnitTimes::replicas, base_->replicas());
+  const auto ring = [&](const char* op, UnitCollectives UnitTimes::*kind, std::int64_t group) {
+    return fitted_ring(unit_collectives(sql, fitted, op), *base_, kind, group, job_.device == "cuda");
+  };
+  gather_ = ring("all_gather", &UnitTimes::gathers, base_->shards);
+  scatter_ = ring("reduce_scatter", &UnitTimes::scatters, base_->shards);
+  if (base_->replicas() > 1) replicas_ = ring("all_reduce", &UnitTimes::replicas, base_->replicas());
   set_link();
   compare_with_logs();
   const Terms measured = recorded(*base_);
@@ -310,29 +309,6 @@ double ShardedModel::spread(const RingCost& cost, const std::optional<LoggedColl
   }
   const double doublings = std::abs(std::log2(static_cast<double>(workers) / static_cast<double>(base_->workers)));
   return std::hypot(std::max(cost.error, least_collective_error), growth_error * doublings);
-}
-
-FittedRing ShardedModel::fitted_ring(const std::vector<UnitCollectiveTime>& points, UnitCollectives UnitTimes::*kind,
-                                     std::int64_t group) const {
-  RingCalls calls;
-  calls.workers = group;
-  for (const UnitTimes& unit : base_->units) {
-    const UnitCollectives& of_unit = unit.*kind;
-    calls.calls += of_unit.calls;
-    calls.bytes += static_cast<double>(of_unit.bytes);
-    calls.seconds += transfer_s(of_unit);
-  }
-  const double limit_s = job_.device == "cuda" ? largest_device_latency_s : std::numeric_limits<double>::infinity();
-  const RingCost cost = scaled(fit_ring(points, limit_s), calls);
-  return {cost, calls, cost.seconds_per_byte};
-}
-
-RingCost FittedRing::drawn(std::int64_t workers, double z, const ShardedDraw& draw) const {
-  RingCost drawn = z == 0.0 ? cost : scaled(cost.with_latency(z), calls);
-  if (!cost.fixed_hops_known) drawn = drawn.with_fixed_hops(draw.fixed_hops, calls.workers);
-  if (workers != calls.workers && drawn.seconds_per_byte > link_s_per_byte)
-    drawn.seconds_per_byte = link_s_per_byte + draw.excess * (drawn.seconds_per_byte - link_s_per_byte);
-  return drawn;
 }
 
 void ShardedModel::set_link() {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/sharded/ring_fit.hpp"
 #include "analysis/fit/sharded/sharded_job.hpp"
+#include "analysis/predict/sharded/fitted_ring.hpp"
 #include "analysis/predict/sharded/logged_collective.hpp"
 #include "analysis/predict/step_model/options.hpp"
 #include "analysis/predict/step_model/terms.hpp"
@@ -18,31 +18,6 @@ class Database;
 }
 
 namespace ddpprof::fit {
-
-// What is not known exactly. The defaults are the best estimate.
-struct ShardedDraw {
-  double level = 1.0;                    // of compute
-  double gathers = 1.0, scatters = 1.0;  // of the collectives' cost
-  double wait = 1.0;
-  double exposed = 1.0, extra_exposed = 1.0;  // of the simulated exposed time, of its difference to the measured one
-  double changed_exposed = 1.0;               // of exposed communication under a change
-  double gather_latency = 0.0, scatter_latency = 0.0;  // of the collectives' latency, in standard deviations
-  double fixed_hops = usual_fixed_hops;  // in a call's latency, if one N was measured
-  double excess = 0.5;  // the part of a collective's excess over the link's time that other N have, too
-  std::optional<double> optimizer_fixed;               // the part of the optimizer that does not shrink with the shard
-};
-
-// A collective's fitted cost. All calls of the base's step take their measured time.
-struct FittedRing {
-  RingCost cost;
-  RingCalls calls;  // of the base
-  // Both collectives use the same links, so the time per byte of the faster one is that of the link. The other one's
-  // excess, for example of messages that wait for each other, may depend on N.
-  double link_s_per_byte = 0.0;
-
-  // Returns the cost at this N, with a latency that differs by z standard deviations.
-  RingCost drawn(std::int64_t workers, double z, const ShardedDraw&) const;
-};
 
 // Costs that were measured elsewhere; none: not given.
 struct ShardedLogs {
@@ -82,8 +57,6 @@ class ShardedModel {
 
  private:
   void set_link();
-  FittedRing fitted_ring(const std::vector<UnitCollectiveTime>&, UnitCollectives UnitTimes::*kind,
-                         std::int64_t group) const;
   bool scatters_in_each_micro_batch() const;
   strategy::ShardedStep step_at(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
   double exposed_s(const strategy::ShardedStep&, const ShardedDraw&, const WhatIf&) const;
