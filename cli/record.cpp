@@ -177,6 +177,8 @@ class Record : public Subcommand {
     app.add_option("--param-bytes", parameter_bytes_,
                    "Bytes of all gradients, if the recorded collectives have no message sizes")
         ->check(CLI::PositiveNumber);
+    app.add_option("--nodes", nodes_, "Number of hosts (default: the hosts that the recordings name)")
+        ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: the database's)");
     app.add_option("--max-mb", max_mb_, "Limit of recorded MiB per process (default 1024)")
         ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
@@ -333,6 +335,7 @@ class Record : public Subcommand {
     request.subcommand = "record";
     request.batch_per_worker = batch_per_worker_;
     request.parameter_bytes = parameter_bytes_;
+    request.nodes = nodes_;
     request.cores = measure::available_cores();
     request.model = model_.empty() && append_.empty() ? fs::path(out_).stem().string() : model_;
     request.format = format;
@@ -381,7 +384,7 @@ class Record : public Subcommand {
   std::vector<std::string> command_;
   measure::RecordingOptions given_;
   std::string out_, append_, format_ = "table", model_, tracer_ = "auto";
-  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
+  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, max_mb_;
   std::int64_t noise_steps_ = 0;
   bool full_ = false, overwrite_ = false, no_raw_ = false, keep_shards_ = false;
 };

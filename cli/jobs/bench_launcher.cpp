@@ -88,8 +88,8 @@ ExitCode bench_launcher(const BenchLauncher& bench, Context& context) {
   }
   fs::remove(folder, error);
   for (const job::CommTimes& times : all)
-    for (const std::string& warning : times.warnings)
-      context.messages << "ddpprof bench-comm: warning: " << warning << '\n';
+    for (const import::Note& warning : job::warnings_of(times, bench.nodes))
+      context.messages << fmt::format("ddpprof bench-comm: warning: {}; {}\n", warning.message, warning.advice);
   store::Database database = store::Database::open_read(bench.database);
   render(report::build_report(database, "comm"), bench.format, context.out, style_of(context));
   if (!context.quiet) context.messages << "database: " << bench.database << '\n';

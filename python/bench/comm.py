@@ -62,6 +62,14 @@ def boot_id():
         return socket.gethostname()
 
 
+def network():
+    """Returns the id of the network namespace. Containers of one machine usually have different ones."""
+    try:
+        return os.readlink("/proc/self/ns/net")
+    except OSError:
+        return ""
+
+
 class Bench:
     def __init__(self, torch, dist, device, seconds):
         self.torch, self.dist, self.device = torch, dist, device
@@ -155,7 +163,7 @@ def main():
     begin_ns = time.monotonic_ns()
     for name in NAMES:
         bench.sizes(name)
-    own = {"rank": rank, "host": socket.gethostname(), "boot_id": boot_id(), "pid": os.getpid(),
+    own = {"rank": rank, "host": socket.gethostname(), "boot_id": boot_id(), "network": network(), "pid": os.getpid(),
            "cores": len(os.sched_getaffinity(0)), "threads": torch.get_num_threads(),
            "gpu": torch.cuda.get_device_name(device) if kind == "cuda" else "", "samples": bench.samples}
     everyone = [None] * ranks

@@ -16,7 +16,6 @@ import gc
 import json
 import math
 import os
-import socket
 import sys
 import threading
 import time
@@ -257,9 +256,7 @@ class Tracer:
             optimizer=type(optimizer).__name__,
             learning_rate=_learning_rate(optimizer),
             threads=torch.get_num_threads(),
-            cores=len(os.sched_getaffinity(0)),
-            host=socket.gethostname(),
-            boot_id=_boot_id(),
+            **_neighbour("_ddpprof_host").facts(),
             python=sys.version.split()[0],
             torch=str(torch.__version__),
         )
@@ -407,16 +404,20 @@ def _wrappers():
     return _instances(parallel.DistributedDataParallel) if parallel else []
 
 
-def _noise_watch(optimizer, first):
-    """Loads the module of the norms as sitecustomize.py loads this one."""
-    import torch
-
-    module = type(sys)("_ddpprof_noise")
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_ddpprof_noise.py")
+def _neighbour(name):
+    """Loads a module of this file's folder as sitecustomize.py loads this one."""
+    module = type(sys)(name)
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     with open(path) as file:
         exec(compile(file.read(), path, "exec"), module.__dict__)
-    sys.modules[module.__name__] = module
-    return module.NoiseWatch(torch, _wrappers(), optimizer, first)
+    sys.modules[name] = module
+    return module
+
+
+def _noise_watch(optimizer, first):
+    import torch
+
+    return _neighbour("_ddpprof_noise").NoiseWatch(torch, _wrappers(), optimizer, first)
 
 
 def _sharding(model):
@@ -468,14 +469,6 @@ def _record_nothing():
         torch._C._autograd._enable_record_function(False)
     except Exception:
         pass
-
-
-def _boot_id():
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 def _rank():

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -57,7 +56,7 @@ CommTimes read_times(const std::filesystem::path& file) {
   times.torch = all.at("torch").get<std::string>();
   times.cuda = all.at("cuda").get<std::string>();
   times.python = all.at("python").get<std::string>();
-  times.warnings = all.at("warnings").get<std::vector<std::string>>();
+  times.left_out = all.at("warnings").get<std::vector<std::string>>();
   times.wall_ns = all.at("wall_ns").get<std::int64_t>();
   for (const json& one : all.at("ranks")) {
     CommTimes::Rank rank;
@@ -67,6 +66,7 @@ CommTimes read_times(const std::filesystem::path& file) {
     rank.threads = std::max<std::int64_t>(1, one.at("threads").get<std::int64_t>());
     rank.host = one.at("host").get<std::string>();
     rank.boot_id = one.at("boot_id").get<std::string>();
+    rank.network = one.at("network").get<std::string>();
     rank.gpu = one.at("gpu").get<std::string>();
     for (const auto& [op, samples] : one.at("samples").items())
       for (const json& sample : samples)
@@ -79,9 +79,13 @@ CommTimes read_times(const std::filesystem::path& file) {
   return times;
 }
 
+std::vector<import::HostIdentity> hosts_of(const CommTimes& times) {
+  std::vector<import::HostIdentity> hosts;
+  for (const CommTimes::Rank& rank : times.ranks) hosts.push_back({rank.boot_id, rank.host, rank.network});
+  return hosts;
+}
+
 store::MeasurementRow measurement_of(const CommTimes& times, std::optional<std::int64_t> nodes) {
-  std::set<std::string> hosts;
-  for (const CommTimes::Rank& rank : times.ranks) hosts.insert(rank.boot_id);
   const auto ranks = static_cast<std::int64_t>(times.ranks.size());
   const CommTimes::Rank& first = times.ranks.front();
   store::MeasurementRow row;
@@ -90,7 +94,7 @@ store::MeasurementRow measurement_of(const CommTimes& times, std::optional<std::
   row.world_size = ranks;
   row.backend = times.backend;
   row.device = times.device;
-  row.nodes = std::min(ranks, nodes.value_or(static_cast<std::int64_t>(hosts.size())));
+  row.nodes = std::min(ranks, nodes.value_or(import::hosts_among(hosts_of(times))));
   row.cores = first.cores;
   row.threads_per_rank = first.threads;
   const std::int64_t ranks_per_host = (ranks + row.nodes - 1) / row.nodes;
@@ -158,6 +162,18 @@ CommTimes time_collectives(const CommBench& bench) {
   }
 }
 
+std::vector<import::Note> warnings_of(const CommTimes& times, std::optional<std::int64_t> nodes) {
+  std::vector<import::Note> warnings;
+  for (const std::string& text : times.left_out)
+    warnings.push_back(
+        {ingest::Severity::warning, "sizes_left_out", 1, text,
+         "predictions for larger buckets go on from the largest size that was timed; give a larger --limit"});
+  if (!nodes)
+    if (std::optional<import::Note> note = import::note_on_shared_machine(hosts_of(times)))
+      warnings.push_back(std::move(*note));
+  return warnings;
+}
+
 void store_times(store::Database& database, const CommTimes& times, std::optional<std::int64_t> nodes) {
   try {
     store::BulkLoad load(database);
@@ -184,13 +200,13 @@ void store_times(store::Database& database, const CommTimes& times, std::optiona
         points.insert(point);
       }
     }
-    for (const std::string& warning : times.warnings) {
+    for (const import::Note& warning : warnings_of(times, nodes)) {
       store::DiagnosticRow row;
       row.measurement_id = id;
       row.severity = "warning";
-      row.code = "sizes_left_out";
-      row.message = warning;
-      row.advice = "predictions for larger buckets go on from the largest size that was timed; give a larger --limit";
+      row.code = warning.code;
+      row.message = warning.message;
+      row.advice = warning.advice;
       store::Inserter<store::DiagnosticRow>(database).insert(row);
     }
     load.commit();

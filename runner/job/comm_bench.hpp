@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/import/load/hosts.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::job {
@@ -29,12 +30,12 @@ struct CommTimes {
   };
   struct Rank {
     std::int64_t rank = 0, pid = 0, cores = 1, threads = 1;
-    std::string host, boot_id, gpu;
+    std::string host, boot_id, network, gpu;
     std::vector<Sample> samples;
   };
   std::vector<Rank> ranks;  // two or more, by rank
   std::string backend, device, torch, cuda, python;
-  std::vector<std::string> warnings;  // what was left out
+  std::vector<std::string> left_out;  // sizes, in words
   std::int64_t started_utc_ns = 0, wall_ns = 0;
 };
 
@@ -42,7 +43,12 @@ struct CommTimes {
 // measure::Interrupted, and measure::SweepFailed with the last lines of output if it did not end with results.
 CommTimes time_collectives(const CommBench&);
 
-// Writes the times as a measurement of kind bench-comm. `nodes`: number of hosts; nullopt: as the ranks report.
+// Returns the warnings about the times: about sizes that were left out, and without `nodes` about ranks whose hosts share
+// a machine.
+std::vector<import::Note> warnings_of(const CommTimes&, std::optional<std::int64_t> nodes);
+
+// Writes the times as a measurement of kind bench-comm, with its warnings. `nodes`: number of hosts; nullopt: as the
+// ranks report.
 void store_times(store::Database&, const CommTimes&, std::optional<std::int64_t> nodes);
 
 }  // namespace ddpprof::job

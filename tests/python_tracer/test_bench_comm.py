@@ -101,11 +101,20 @@ class BenchComm(unittest.TestCase):
         with hosts.Hosts(2, MBIT) as two:
             start = "".join(
                 f"nsenter --net=/run/netns/{two.namespace(rank)} env RANK={rank} LOCAL_RANK=0 WORLD_SIZE=2 "
-                f"MASTER_ADDR={two.address(0)} MASTER_PORT=29517 GLOO_SOCKET_IFNAME=eth0 {sys.executable} \"$0\" & "
-                for rank in range(2))
-            self.ddpprof("bench-comm", "--nodes", 2, "--out", "links.db", "--limit", 100, "--", "sh", "-c", start + "wait",
-                         "{script}")
+                f"MASTER_ADDR={two.address(0)} MASTER_PORT=29517 GLOO_SOCKET_IFNAME=eth0 {sys.executable} \"$0\" \"$@\" & "
+                for rank in range(2)) + "wait"
+            self.ddpprof("bench-comm", "--nodes", 2, "--out", "links.db", "--limit", 100, "--", "sh", "-c", start, "{script}")
+            # The hosts have one kernel and one name. Only their networks differ.
+            unstated = self.ddpprof("bench-comm", "--out", "unstated.db", "--limit", 10, "--", "sh", "-c", start, "{script}")
+            self.ddpprof("run", "--workers", "2", "--steps", "4-13", "--out", "run.db", "--", "sh", "-c", start,
+                         FOLDER / "train.py")
         self.assertEqual(self.rows("links.db", "SELECT world_size, nodes FROM measurement"), [(2, 2)])
+        self.assertEqual(self.rows("links.db", "SELECT message FROM diagnostic WHERE code = 'hosts_share_a_machine'"), [])
+        self.assertIn("2 different networks", unstated.stderr)
+        for database in ("unstated.db", "run.db"):
+            self.assertEqual(self.rows(database, "SELECT nodes FROM measurement"), [(1,)])
+            (advice,) = self.rows(database, "SELECT advice FROM diagnostic WHERE code = 'hosts_share_a_machine'")
+            self.assertIn("--nodes 2", advice[0])
         medians = self.medians_ns("links.db", "all_reduce")
         large = 4 << 20
         expected_ns = large * 8 / (MBIT * 1e6) * 1e9

@@ -99,6 +99,7 @@ std::optional<JobFacts> read_job_facts(const json& value) {
   facts.optimizer = text(value, "optimizer");
   facts.host = text(value, "host");
   facts.boot_id = text(value, "boot_id");
+  facts.network = text(value, "network");
   facts.python = text(value, "python");
   facts.torch = text(value, "torch");
   facts.untraced = untraced_steps(value, "untraced");

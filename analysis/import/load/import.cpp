@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/import/load/hosts.hpp"
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/load/job_writer.hpp"
 #include "analysis/import/load/jobs.hpp"
@@ -91,10 +92,12 @@ std::vector<JobToWrite> divide(std::vector<ReadRank> files, const ImportOptions&
     JobToWrite& job = jobs.emplace_back();
     for (const std::size_t i : members) job.files.push_back(std::move(files[i]));
     job.assignment = assign_ranks(job.files);
-    std::vector<const ReadRank*> ranks;
+    std::vector<HostIdentity> hosts;
     for (std::size_t i = 0; i < job.files.size(); ++i)
-      if (job.assignment.ranks[i]) ranks.push_back(&job.files[i]);
-    job.hosts = options.nodes.value_or(hosts_of(ranks));
+      if (job.assignment.ranks[i]) hosts.push_back(host_of(job.files[i]));
+    job.hosts = options.nodes.value_or(hosts_among(hosts));
+    if (!options.nodes)
+      if (std::optional<Note> note = note_on_shared_machine(hosts)) job.notes.push_back(std::move(*note));
   }
   return jobs;
 }
@@ -105,7 +108,7 @@ ImportResult import_into(store::Database& database, const ImportOptions& options
   check_options(options, jobs);
   for (const std::string& why : read.unusable)
     notes.push_back({Severity::error, "file_unusable", 1, why, "the other files are imported without it"});
-  jobs.front().notes = std::move(notes);
+  std::move(notes.begin(), notes.end(), std::back_inserter(jobs.front().notes));
   std::vector<JobOutline> outlines;
   for (const JobToWrite& job : jobs) {
     const auto first = std::ranges::find_if(job.assignment.ranks, [](const auto& rank) { return rank.has_value(); });

@@ -17,7 +17,7 @@ struct JobToWrite {
   std::vector<ReadRank> files;
   RankAssignment assignment;
   std::int64_t hosts = 1;
-  std::vector<Note> notes;  // about files that are not in `files`
+  std::vector<Note> notes;  // about the job, and about files that are not in `files`
 };
 
 // Writes all rows of the job but the raw events, which are in the database, and removes the raw events of files without

@@ -208,20 +208,17 @@ void write_device_times(store::Database& database, std::span<const ImportedRank>
 
 }  // namespace
 
-std::int64_t hosts_of(std::span<const ReadRank* const> ranks) {
+HostIdentity host_of(const ReadRank& rank) {
   // Recorded processes, and traces of ddpprof's Python module, have the identity of their host. Traces of torch 2.12
   // and newer and exports of Nsight Systems have its name.
-  std::set<std::string> hosts;
-  for (const ReadRank* rank : ranks) {
-    const std::string& name = rank->training.shard.info.host;
-    if (rank->recorded)
-      hosts.insert(rank->clock);
-    else if (rank->job && !rank->job->boot_id.empty())
-      hosts.insert(rank->job->boot_id);
-    else if (!name.empty())
-      hosts.insert(name);
+  HostIdentity host{"", rank.training.shard.info.host, ""};
+  if (rank.recorded) {
+    host.machine = rank.clock;
+  } else if (rank.job) {
+    host.machine = rank.job->boot_id;
+    host.network = rank.job->network;
   }
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(hosts.size()));
+  return host;
 }
 
 DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const RankAssignment& assignment,

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/import/load/hosts.hpp"
 #include "analysis/import/load/import.hpp"
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/read_rank.hpp"
@@ -24,8 +25,8 @@ struct DescribedMeasurement {
   std::vector<Note> notes;    // assumptions that had to be made
 };
 
-// Returns the number of hosts of a job, as far as its files have it; at least 1.
-std::int64_t hosts_of(std::span<const ReadRank* const> ranks);
+// Returns what the file has about its rank's host.
+HostIdentity host_of(const ReadRank&);
 
 // Returns the row of the measurement of job number `job` of the import. Values that are equal on all ranks are taken
 // from the first rank. `ranks` must not be empty.

@@ -35,6 +35,7 @@ struct JobFacts {
   std::optional<bool> find_unused_parameters, gradient_as_bucket_view;
   double learning_rate = 0.0;  // of the optimizer's first group of parameters, in the step before `untraced`
   std::string optimizer, host, boot_id, python, torch;
+  std::string network;   // identity of the process's network namespace, within one host
   std::string sharding;  // what divides parameters or optimizer state between the ranks
   UntracedSteps untraced;
   NormSteps norms;

@@ -24,7 +24,7 @@ class JobFacts : public testing::Test {
       if (!member.empty()) trace.before.push_back(member);
       files.push_back(folder_.write("rank" + std::to_string(rank) + ".json", trace.text()));
     }
-    imported_ = import_files(folder_, files);
+    imported_ = import_files(folder_, files, options_);
     ASSERT_EQ(imported_.error, "");
   }
   std::vector<std::string> rows(const std::string& sql) const {
@@ -40,6 +40,7 @@ class JobFacts : public testing::Test {
   }
   Folder folder_;
   Imported imported_;
+  ImportOptions options_;
 };
 
 using Rows = std::vector<std::string>;
@@ -60,6 +61,32 @@ TEST_F(JobFacts, AreTheMeasurements) {
 TEST_F(JobFacts, HostsAreCountedByTheirBoot) {
   read(facts, replaced(facts, "b-1", "b-2"));
   EXPECT_EQ(rows("SELECT nodes, oversubscription FROM measurement"), Rows{"2 0.25"});
+}
+
+// Containers share the boot id of their machine. Network namespaces distinguish them; without these, their names.
+TEST_F(JobFacts, ContainersOfOneMachineAreOneHostWithAWarning) {
+  const auto with_network = [](const char* id) {
+    return replaced(facts, R"("boot_id": "b-1")", R"("boot_id": "b-1", "network": "net:[)" + std::string(id) + R"(]")");
+  };
+  read(with_network("1"), with_network("2"));
+  EXPECT_EQ(rows("SELECT nodes, oversubscription FROM measurement"), Rows{"1 0.5"});
+  ASSERT_EQ(imported_.told.count("hosts_share_a_machine"), 1U);
+  EXPECT_THAT(imported_.told.find("hosts_share_a_machine")->second.message, HasSubstr("2 different networks"));
+  EXPECT_THAT(rows("SELECT advice FROM diagnostic WHERE code = 'hosts_share_a_machine'").front(),
+              HasSubstr("--nodes 2, or in a scenario file workload.nodes"));
+  read(with_network("1"), replaced(with_network("1"), "alpha", "beta"));
+  EXPECT_EQ(imported_.told.count("hosts_share_a_machine"), 0U) << "one network: the loopback device joins them";
+  read(facts, replaced(facts, "alpha", "beta"));
+  EXPECT_THAT(imported_.told.find("hosts_share_a_machine")->second.message, HasSubstr("2 different host names"));
+  read(with_network("1"), replaced(with_network("2"), "b-1", "b-2"));
+  EXPECT_EQ(imported_.told.count("hosts_share_a_machine"), 0U) << "two machines";
+}
+
+TEST_F(JobFacts, AStatedNumberOfHostsHasNoWarning) {
+  options_.nodes = 2;
+  read(facts, replaced(facts, "alpha", "beta"));
+  EXPECT_EQ(rows("SELECT nodes FROM measurement"), Rows{"2"});
+  EXPECT_EQ(imported_.told.count("hosts_share_a_machine"), 0U);
 }
 
 TEST_F(JobFacts, StepsWithoutTheProfilerAreStepsOfTheirOwnKind) {
