@@ -280,7 +280,9 @@ class Record : public Subcommand {
           error ? ExitCode::failed : ExitCode::usage,
           error ? "cannot make the folder " + shards.string() + ": " + error.message()
                 : shards.string() + " exists: it has shards of another ddpprof record, whose job may still write",
-          "", error ? "" : "'ddpprof import' reads its shards; --overwrite removes it if no process writes");
+          "",
+          error ? "check whether the disk is full or the folder is read-only, or give --out in another folder"
+                : "'ddpprof import' reads its shards; --overwrite removes it if no process writes");
     refuse_taken();
     return shards;
   }
