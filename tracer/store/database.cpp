@@ -133,6 +133,23 @@ void require_whole(SQLite::Database& sql, const fs::path& path) {
     throw truncated(path, expected_bytes, static_cast<std::uint64_t>(file_bytes));
 }
 
+// Throws if the path no longer names the file that SQLite has opened. Changes would be lost with that file. Must be
+// called under SQLite's lock, for which this process may have waited.
+void require_not_moved(SQLite::Database& sql, const fs::path& path) {
+  int moved = 0;
+  if (sqlite3_file_control(sql.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0)
+    throw DatabaseError(ErrorKind::locked, path,
+                        fmt::format("{}: another process removed or replaced it meanwhile; repeat the command when that "
+                                    "process has ended, or name another file",
+                                    path.string()));
+}
+
+DatabaseError exists_already(const fs::path& path) {
+  return {ErrorKind::exists, path,
+          fmt::format("{}: this database exists already; name another file, or ask for it to be replaced",
+                      path.string())};
+}
+
 // Syncs the file to disk, through SQLite's own file. Returns SQLite's result code.
 int sync(SQLite::Database& sql) {
   sqlite3_file* file = nullptr;
@@ -168,22 +185,18 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
           fmt::format("{}: would overwrite a file that is not a ddpprof database; name another file, or "
                       "remove this one yourself",
                       path.string()));
-    if (!header.empty && replace == Replace::no)
-      throw DatabaseError(
-          ErrorKind::exists, path,
-          fmt::format("{}: this database exists already; name another file, or ask for it to be replaced",
-                      path.string()));
-    const auto remove = [&] {
-      if (!fs::remove(path, error))
-        throw DatabaseError(ErrorKind::io, path,
-                            fmt::format("{}: cannot be replaced: {}", path.string(), error.message()));
-    };
-    if (header.empty)
-      remove();
-    else
-      Database::replace(path, remove, options);
+    if (!header.empty && replace == Replace::no) throw exists_already(path);
+    // An empty file may be one in which another process makes a database now: it is not removed.
+    if (!header.empty)
+      Database::replace(
+          path,
+          [&] {
+            if (!fs::remove(path, error))
+              throw DatabaseError(ErrorKind::io, path,
+                                  fmt::format("{}: cannot be replaced: {}", path.string(), error.message()));
+          },
+          options);
   }
-  fs::remove(journal_of(path), error);  // SQLite would play an old journal back into the new file
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, error))
     throw DatabaseError(
@@ -194,13 +207,18 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
     begin_sealed(*sql);
     // One transaction: after a kill the file is empty or a complete database, never a database without our id.
     SQLite::Transaction transaction(*sql, SQLite::TransactionBehavior::IMMEDIATE);
+    require_not_moved(*sql, path);
+    if (fs::file_size(path, error) > 0 && !error) throw exists_already(path);  // made since this process looked
     sql->exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id, schema_version));
     sql->exec(create_tables_sql());
     transaction.commit();
+    require_not_moved(*sql, path);
     return Database(path, std::move(sql));
   } catch (const SQLite::Exception& failure) {
-    fs::remove(path, error);  // empty: its only transaction failed
-    throw translate(failure, path);
+    const DatabaseError translated = translate(failure, path);
+    // Empty: its only transaction failed. A locked file is another process's.
+    if (translated.kind() != ErrorKind::locked && fs::file_size(path, error) == 0 && !error) fs::remove(path, error);
+    throw translated;
   }
 }
 
@@ -250,6 +268,7 @@ void Database::replace(const fs::path& path, const std::function<void()>& put, c
   try {
     old = open_sql(path, SQLite::OPEN_READWRITE, options);
     old->exec("BEGIN IMMEDIATE");  // first plays a journal back; allows readers
+    require_not_moved(*old, path);
   } catch (const SQLite::Exception& failure) {
     const DatabaseError translated = translate(failure, path);
     if (translated.kind() == ErrorKind::locked) throw translated;

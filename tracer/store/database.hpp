@@ -33,7 +33,8 @@ struct OpenOptions {
 class Database {
  public:
   // Creates an empty database with every table and view, but without indexes (finish_load creates them). An existing
-  // ddpprof database is replaced only with Replace::yes; another file is never replaced. Throws DatabaseError.
+  // ddpprof database is replaced only with Replace::yes; another file is never replaced. If several processes create the
+  // same file at once, one of them gets it. Throws DatabaseError.
   static Database create(const std::filesystem::path&, Replace = Replace::no, const OpenOptions& = {});
   // Opens read-only. A file of a killed load or of an older program is first brought up to date, which needs write
   // permission once. Throws DatabaseError.
@@ -41,7 +42,7 @@ class Database {
   static Database open_write(const std::filesystem::path&, const OpenOptions& = {});
   // Runs `put`, which removes or replaces the file, while no other process writes to it. Removes the journal of a
   // killed load, because SQLite would play it back into the new file. A damaged file is replaced without a lock. Throws
-  // DatabaseError(locked) and all that `put` throws.
+  // DatabaseError(locked), also if another process replaced the file meanwhile, and all that `put` throws.
   static void replace(const std::filesystem::path&, const std::function<void()>& put, const OpenOptions& = {});
 
   SQLite::Database& sql() { return *sql_; }
