@@ -101,10 +101,11 @@ std::string command_without_dashes(const std::vector<std::string>& arguments,
   return text;
 }
 
-// Returns the arguments of "help", "help COMMAND" as "--help" asks for it; other arguments as they are.
+// Returns the arguments of "help", "help COMMAND" as "--help" asks for it; other arguments as they are. "help" explains
+// itself in the help of all commands.
 std::vector<std::string> with_help_word(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
-  if (arguments.size() == 1) return {"--help"};
+  if (arguments.size() == 1 || arguments[1] == "help") return {"--help"};
   return {arguments[1], "--help"};
 }
 

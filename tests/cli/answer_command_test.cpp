@@ -169,6 +169,7 @@ TEST_F(AnswerCommand, HelpHasTwoExamplesAndAWordOfItsOwn) {
     for (std::size_t i = lines.size() - 2; i < lines.size(); ++i) EXPECT_THAT(lines[i], HasSubstr(name));
   }
   EXPECT_EQ(run_ddpprof({"help"}).out, run_ddpprof({"--help"}).out);
+  EXPECT_EQ(run_ddpprof({"help", "help"}).out, run_ddpprof({"--help"}).out);
   EXPECT_THAT(run_ddpprof({"help", "repot"}).messages, HasSubstr("did you mean 'report'?"));
 }
 
