@@ -22,6 +22,9 @@ from .database import Database
 
 _OUTCOMES = ("traced", "problem", "ended")
 _WAIT_AFTER_EXCEPTION_S = 10.0
+# The number of processes of launchers that also start unrelated processes: Open MPI, MPICH, srun. torchrun's WORLD_SIZE is
+# always the size of one training.
+_SIZES_OF_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 
 _active: "weakref.WeakSet[Any]" = weakref.WeakSet()  # tracers of this process
 
@@ -84,6 +87,11 @@ class profile:
         if reason:
             warnings.warn(f"ddpprof.profile records nothing: {reason}", stacklevel=2)
             return self
+        processes = _processes_of_launcher() if self._ranks == 1 else 1
+        if processes > 1:
+            warnings.warn(f"ddpprof.profile: the launcher started {processes} processes, and this one has no process group: it "
+                          "is recorded as a training of one rank. If the processes train together, enter the block after "
+                          "torch.distributed.init_process_group; otherwise nothing is recorded", stacklevel=2)
         atexit.register(self._abandon)
         return self
 
@@ -267,6 +275,11 @@ class profile:
             raise ProgramError(f"{failure}; the traces are in {self._folder}", failure.exit_code) from None
         shutil.rmtree(self._folder, ignore_errors=True)
         self.database = Database(self.out)
+
+
+def _processes_of_launcher() -> int:
+    sizes = [os.environ.get(name, "") for name in _SIZES_OF_LAUNCHERS]
+    return max((int(size) for size in sizes if size.isdigit()), default=1)
 
 
 def _cores_of_a_host(outcomes: Dict[int, Dict[str, Any]]) -> int:

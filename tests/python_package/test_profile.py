@@ -46,6 +46,15 @@ class Profile(unittest.TestCase):
         self.assertEqual(facts["warnings"], [])
         self.check_database(facts, 1)
 
+    def test_a_launcher_of_several_processes_without_a_process_group(self):
+        """mpirun and srun set these variables. Their processes may be ranks, or trainings of their own."""
+        for variable in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+            (facts,) = self.train(**{variable: "2"})
+            self.assertEqual(len(facts["warnings"]), 1)
+            self.assertIn("the launcher started 2 processes", facts["warnings"][0])
+            self.assertIn("after torch.distributed.init_process_group", facts["warnings"][0])
+            self.check_database(facts, 1)
+
     def test_a_training_that_ends_before_the_window(self):
         (facts,) = self.train("--steps", 3)
         self.assertIn("made 3 optimizer steps: give earlier steps", facts["warnings"][0])
