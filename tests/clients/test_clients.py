@@ -33,6 +33,11 @@ def without_facts(output):
     return sorted(line if line.startswith("step ") else re.sub(r"session_\S+|[0-9a-f]{16,}|\d+", "*", line) for line in kept)
 
 
+def steps_in(output):
+    """Returns the lines about steps, with their losses, in their order."""
+    return [line for line in output.splitlines() if line.startswith("step ")]
+
+
 class Clients(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -113,9 +118,13 @@ class Clients(unittest.TestCase):
         self.check(client, self.folder / "two.db", facts_in(recorded.stdout), recorded.stderr)
         swept, folder = self.start(client, "run", PROGRAM, "run", "--workers", "1,2", "--out", "sweep.db", "--")
         self.assertEqual(swept.returncode, 0, swept.stdout + swept.stderr)
-        for workers in (1, 2):
-            output = (folder / "sweep.db.d" / f"n{workers}-r0" / "output.log").read_text()
+        outputs = {workers: (folder / "sweep.db.d" / f"n{workers}-r0" / "output.log").read_text() for workers in (1, 2)}
+        for output in outputs.values():
             self.check(client, folder / "sweep.db", facts_in(output), swept.stderr)
+        self.assertEqual(steps_in(outputs[2]), steps_in(plain.stdout), "the job trains as it trains alone")
+        made = {"sweep.db", "sweep.db.d"}
+        self.assertEqual(sorted({path.name for path in folder.iterdir()} - made),
+                         sorted(path.name for path in plain_folder.iterdir()))
 
 
 def add_test(client):
