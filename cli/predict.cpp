@@ -27,7 +27,6 @@
 #include "cli/option_values.hpp"
 #include "cli/predict_table.hpp"
 #include "cli/subcommand.hpp"
-#include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
 #include "tracer/store/database.hpp"
 #include "tracer/store/files/error.hpp"
@@ -152,8 +151,8 @@ class PredictSubcommand final : public Subcommand {
       if (accumulation_)
         throw Failure(ExitCode::usage, "--accumulation is for tables of step times",
                       "for a trace --what-if accumulation=" + std::to_string(*accumulation_));
-      const auto scenario = scenario_queries::stored_scenario(database);
-      fit::PredictOptions options = scenario ? scenario_queries::predict_options(*scenario) : fit::PredictOptions{};
+      fit::PredictOptions options =
+          scenario_queries::stored_predict_options(database).value_or(fit::PredictOptions{});
       const report::WorkersByStrategy stored = report::predicted_workers(database);
       if (workers_.empty() && !stored.empty()) {
         std::set<std::int64_t> all;

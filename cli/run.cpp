@@ -98,7 +98,7 @@ class Run : public Subcommand {
       throw Failure(ExitCode::usage, "--resume and --overwrite contradict each other", "one of them",
                     "--resume keeps the measurements, --overwrite removes them");
     }
-    if (!command_.empty()) return run_command(of_command(), "", context);
+    if (!command_.empty()) return run_command(of_command(), "", "", context);
     if (scenario_file_.empty())
       throw Failure(ExitCode::usage, "nothing to measure", "a scenario file, or -- and a command");
     for (const CLI::Option* option : command_options_)
@@ -117,7 +117,7 @@ class Run : public Subcommand {
       overrides_.push_back("device=" + device_);
     }
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
-    if (read.scenario.has_command()) return run_command(read.scenario, folder_of(scenario_file_), context);
+    if (read.scenario.has_command()) return run_command(read.scenario, scenario_file_, read.source, context);
     const measure::Plan plan = measure::make_plan(read.scenario, measure::available_cores(), measure::visible_gpus(),
                                                   measure::available_memory_bytes());
     const report::Format format = checked_format(format_);
@@ -217,11 +217,14 @@ class Run : public Subcommand {
     return scenario;
   }
 
-  ExitCode run_command(scenario::Scenario scenario, const std::string& folder, Context& context) const {
+  // `path` and `source` are of the scenario file; empty for a command of the command line.
+  ExitCode run_command(scenario::Scenario scenario, const std::string& path, const std::string& source,
+                       Context& context) const {
     RunJob run;
     run.scenario = std::move(scenario);
     if (!out_.empty()) run.scenario.output.database = out_;
-    run.folder = folder;
+    run.path = path;
+    run.source = source;
     run.overwrite = overwrite_;
     run.resume = resume_;
     run.dry_run = dry_run_;

@@ -16,9 +16,4 @@ scenario::ReadResult read_scenario(Context& context, const std::string& path, st
   return result;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 }  // namespace ddpprof::cli

@@ -12,7 +12,4 @@ namespace ddpprof::cli {
 // Prints every problem of the file on its own line. Throws Failure (usage) if there is one.
 scenario::ReadResult read_scenario(Context& context, const std::string& path, std::span<const std::string> overrides);
 
-// Returns the folder of the file: "." if the path has none.
-std::string folder_of(const std::string& path);
-
 }  // namespace ddpprof::cli

@@ -31,7 +31,7 @@ class ValidateSubcommand final : public Subcommand {
 
   ExitCode run(Context& context) override {
     const scenario::ReadResult result = read_scenario(context, file_, overrides_);
-    if (result.scenario.has_command()) check_job({.scenario = result.scenario, .folder = folder_of(file_)});
+    if (result.scenario.has_command()) check_job({.scenario = result.scenario, .path = file_, .source = result.source});
     if (print_) {
       context.out << scenario::to_yaml(result.scenario);
     } else if (!context.quiet) {

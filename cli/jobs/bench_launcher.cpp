@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -23,8 +22,7 @@ namespace fs = std::filesystem;
 
 // The commands, one for each number of workers.
 std::vector<std::vector<std::string>> commands_of(const BenchLauncher& bench) {
-  const bool several = std::ranges::any_of(
-      bench.command, [](const std::string& word) { return word.find("{workers}") != std::string::npos; });
+  const bool several = job::has_placeholder(bench.command, "workers");
   if (!several && !bench.workers.empty())
     throw Failure(ExitCode::usage, "--workers is given, and the command has no {workers}", "{workers} in the command",
                   "write --nproc-per-node {workers}, or leave --workers out");

@@ -17,6 +17,7 @@
 #include "cli/option_values.hpp"
 #include "cli/results.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
@@ -81,8 +82,14 @@ void import_all(const TraceImport& request, const import::InputFiles& files, Con
 
 }  // namespace ddpprof::cli
 
-void fit_imported(const std::string& subcommand, store::Database& database, Context& context,
-                  const std::optional<fit::PredictOptions>& asked) {
+void fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
+  std::optional<fit::PredictOptions> asked;
+  try {
+    asked = scenario_queries::stored_predict_options(database);
+  } catch (const fit::NotSupported& error) {
+    context.messages << "ddpprof " << subcommand << ": the stored scenario's options of predictions are not used: "
+                     << error.what() << '\n';
+  }
   if (const std::string why = import::fit_imports(database, asked); !why.empty())
     context.messages << "ddpprof " << subcommand << ": no prediction: " << why << '\n';
 }

@@ -28,9 +28,9 @@ struct TraceImport {
 
 // Fits and predicts from the imports of the database, in place of earlier fits and predictions. If the data cannot
 // support a prediction, the reason is printed and the measurements stay. `subcommand` is the name in messages.
-// Without `asked` the imported N and multiples of the largest are predicted.
-void fit_imported(const std::string& subcommand, store::Database&, Context&,
-                  const std::optional<fit::PredictOptions>& asked = {});
+// The options are those of the scenario that the database stores. Without one, the imported N and multiples of the
+// largest are predicted.
+void fit_imported(const std::string& subcommand, store::Database&, Context&);
 
 // Imports, fits and prints the report. Throws UserError and store::DatabaseError.
 ExitCode import_trace_files(const TraceImport& request, Context& context);

@@ -22,12 +22,12 @@ std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBound
   return window;
 }
 
-void refuse_window(const std::string& steps, const std::string& option) {
-  throw Failure(ExitCode::usage, fmt::format("--steps {}: too few steps for {}", steps, option),
+void refuse_window(const std::string& name, const std::string& steps, const std::string& tracer) {
+  throw Failure(ExitCode::usage, fmt::format("{} {}: too few steps for {}", name, steps, tracer),
                 fmt::format("at least {} steps from step {} on: the first half is timed without torch.profiler, the "
                             "second half is traced",
                             python_tracer::least_window_steps, python_tracer::least_first_step),
-                "give a wider window, for example --steps 10-49");
+                fmt::format("give a wider window, for example {} 10-49", name));
 }
 
 Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given,
@@ -51,7 +51,7 @@ Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given
     if (!asked) return;  // the user bounded the native tracer
   }
   window_ = window_of(bounds);
-  if (!window_ && asked) refuse_window(given.steps, "--tracer " + name);
+  if (!window_ && asked) refuse_window("--steps", given.steps, "--tracer " + name);
 }
 
 std::map<std::string, std::string> Tracers::environment(const std::filesystem::path& recording) const {

@@ -23,8 +23,8 @@ inline constexpr const char* noise_scale_help =
 // Returns the steps that the Python module observes; none if the bounds leave too few.
 std::optional<python_tracer::StepWindow> window_of(const measure::RecordingBounds& bounds);
 
-// Throws Failure: the bounds --steps leave too few steps for `option`.
-[[noreturn]] void refuse_window(const std::string& steps, const std::string& option);
+// Throws Failure: the steps that the setting `name` selects are too few for `tracer`.
+[[noreturn]] void refuse_window(const std::string& name, const std::string& steps, const std::string& tracer);
 
 class Tracers {
  public:

@@ -12,7 +12,7 @@ namespace ddpprof::cli {
 
 struct RunJob {
   scenario::Scenario scenario;  // has a command; output.database empty: <name>.db
-  std::string folder;           // of the scenario file; empty: the command comes from the command line
+  std::string path, source;     // of the scenario file; empty: the command comes from the command line
   bool overwrite = false, resume = false, dry_run = false;
   report::Format format{};
 };

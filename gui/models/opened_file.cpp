@@ -78,13 +78,13 @@ namespace {
 
 void read_scenario(OpenedFile& file, store::Database& database) {
   try {
+    if (const auto options = scenario_queries::stored_predict_options(database)) file.predict = *options;
     file.scenario = scenario_queries::stored_scenario(database);
     if (!file.scenario) {
       file.why_no_learning_rate =
           "this file has no scenario, so batch, samples and base learning rate are unknown. Measure with ddpprof run";
       return;
     }
-    file.predict = scenario_queries::predict_options(*file.scenario);
     file.learning_rate = scenario_queries::learning_rate_options(*file.scenario, database);
     file.trained_plan = scenario_queries::rate_plan_text(*file.scenario);
     try {

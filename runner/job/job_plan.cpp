@@ -19,26 +19,39 @@ std::map<std::string, std::string> values_of(const JobRequest& request, const Jo
   return values;
 }
 
-bool has(const std::vector<std::string>& command, const std::string& placeholder) {
-  return std::ranges::any_of(
-      command, [&](const std::string& word) { return word.find("{" + placeholder + "}") != std::string::npos; });
+// Returns the place of the placeholder in the word, from `from` on; npos without it.
+std::size_t find_placeholder(const std::string& word, const std::string& placeholder, std::size_t from) {
+  std::size_t at = word.find(placeholder, from);
+  while (at != std::string::npos && at > 0 && word[at - 1] == '$') at = word.find(placeholder, at + 1);
+  return at;
 }
 
+std::string placeholder_of(const std::string& name) { return "{" + name + "}"; }
+
 }  // namespace
+
+const SettingNames& setting_names(bool of_file) {
+  static constexpr SettingNames options = {"--batches",     "--lr",     "--nodes",      "--steps",
+                                           "--job-timeout", "--tracer", "--noise-scale"};
+  static constexpr SettingNames keys = {"measure.batches",    "workload.lr",           "workload.nodes",
+                                        "measure.window",     "measure.job_timeout_s", "measure.tracer",
+                                        "measure.noise_steps"};
+  return of_file ? keys : options;
+}
 
 std::string JobRun::name() const {
   return batch ? fmt::format("n{}-b{}-r{}", workers, *batch, repeat) : fmt::format("n{}-r{}", workers, repeat);
 }
 
 std::vector<JobRun> make_job_plan(const JobRequest& request) {
-  const auto refuse_without = [&](const char* placeholder, const char* option, const char* key, bool given) {
-    if (given || !has(request.command, placeholder)) return;
-    const char* where = request.folder.empty() ? option : key;
+  const auto refuse_without = [&](const char* placeholder, const char* where, bool given) {
+    if (given || !has_placeholder(request.command, placeholder)) return;
     throw measure::InvalidRequest(fmt::format("the command has {{{}}}, and {} is missing", placeholder, where), where,
                                   fmt::format("give {}, or write the number into the command", where));
   };
-  refuse_without("batch", "--batches", "measure.batches", !request.batches.empty());
-  refuse_without("lr", "--lr", "workload.lr", !request.learning_rate.empty());
+  const SettingNames& names = setting_names(request.of_file);
+  refuse_without("batch", names.batches, !request.batches.empty());
+  refuse_without("lr", names.learning_rate, !request.learning_rate.empty());
   std::vector<JobRun> runs;
   for (std::int64_t repeat = 0; repeat < request.repeats; ++repeat)
     for (const std::int64_t workers : request.workers) {
@@ -48,16 +61,31 @@ std::vector<JobRun> make_job_plan(const JobRequest& request) {
   return runs;
 }
 
+bool has_placeholder(const std::vector<std::string>& command, const std::string& name) {
+  return std::ranges::any_of(command, [placeholder = placeholder_of(name)](const std::string& word) {
+    return find_placeholder(word, placeholder, 0) != std::string::npos;
+  });
+}
+
 std::vector<std::string> command_of(const JobRequest& request, const JobRun& run) {
   std::vector<std::string> command = request.command;
   for (std::string& word : command)
     for (const auto& [name, value] : values_of(request, run)) {
-      const std::string placeholder = "{" + name + "}";
-      for (std::size_t at = word.find(placeholder); at != std::string::npos;
-           at = word.find(placeholder, at + value.size()))
+      const std::string placeholder = placeholder_of(name);
+      for (std::size_t at = find_placeholder(word, placeholder, 0); at != std::string::npos;
+           at = find_placeholder(word, placeholder, at + value.size()))
         word.replace(at, placeholder.size(), value);
     }
   return command;
+}
+
+std::string text_of(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) {
+    if (!text.empty()) text += ' ';
+    for (const char c : word) text += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return text;
 }
 
 std::map<std::string, std::string> variables_of(const JobRequest& request, const JobRun& run) {

@@ -123,7 +123,8 @@ class Run {
   // A job that failed after its traces were complete is measured: it may fail because it was ended.
   std::string job_failure(const launcher::BoundedEnd& end, std::size_t traces) const {
     if (end.reason == launcher::BoundedEnd::Reason::limit)
-      return fmt::format("its traces were not complete after {} s (--job-timeout)", options_.limit.count());
+      return fmt::format("its traces were not complete after {} s ({})", options_.limit.count(),
+                         setting_names(request_.of_file).timeout);
     if (static_cast<std::int64_t>(traces) >= run_.workers) return "";
     return fmt::format("{}, with {} of {} traces", end_text(end), traces, run_.workers);
   }
@@ -190,10 +191,11 @@ std::set<std::string> measured_runs(store::Database& database, const JobRequest&
   if (!recorded)
     throw measure::InvalidRequest(name + " cannot be continued: 'ddpprof run -- COMMAND' did not make it", "",
                                   "give another file with --out, or start again with --overwrite");
+  const SettingNames& names = setting_names(request.of_file);
   if (*recorded != shared_part(request))
     throw measure::InvalidRequest(
         fmt::format("{} cannot be continued: its job is {}, not {}", name, *recorded, shared_part(request)),
-        "the same command, --nodes, --lr and --steps",
+        fmt::format("the same command, {}, {} and {}", names.nodes, names.learning_rate, names.steps),
         "use the same again, give another file with --out, or start again with --overwrite");
   std::map<std::string, std::int64_t> workers;
   for (const JobRun& run : make_job_plan(request)) workers[run.name()] = run.workers;
@@ -214,6 +216,15 @@ std::set<std::string> measured_runs(store::Database& database, const JobRequest&
   }
   for (const std::int64_t id : wrong) store::remove_measurement(database, id);
   return measured;
+}
+
+std::string measured_model(store::Database& database) {
+  try {
+    SQLite::Statement query(database.sql(), "SELECT model FROM measurement WHERE kind = 'import' ORDER BY id LIMIT 1");
+    return query.executeStep() ? query.getColumn(0).getString() : "";
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
 }
 
 void record_request(store::Database& database, const JobRequest& request) {
@@ -243,7 +254,7 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
     }
     if (!options.quiet)
       messages << fmt::format("ddpprof run: {} ({} of {}): {}\n", run.name(), number, plan.size(),
-                              fmt::join(command_of(request, run), " "))
+                              text_of(command_of(request, run)))
                << std::flush;
     std::string shown;
     Run measurement(database, request, run, source, options);
@@ -254,8 +265,8 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
       const auto [other, fresh] = asked_batches.try_emplace({run.workers, batch}, *run.batch);
       if (other->second != *run.batch)
         warnings.push_back(fmt::format(
-            "--batches {} gave the same batch: the command must use {{batch}} or the variable DDPPROF_BATCH",
-            other->second));
+            "{} {} gave the same batch: the command must use {{batch}} or the variable DDPPROF_BATCH",
+            setting_names(request.of_file).batches, other->second));
     }
     if (why.empty()) {
       ++result.measured;

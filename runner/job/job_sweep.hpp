@@ -39,6 +39,10 @@ struct JobSweepResult {
 // program was killed before it could refuse them. Throws measure::InvalidRequest if another command made the database.
 std::set<std::string> measured_runs(store::Database&, const JobRequest&);
 
+// Returns the name of the model of the measured runs; empty without one. Runs with another name would not be fitted
+// together with them.
+std::string measured_model(store::Database&);
+
 // Writes the request to the table meta, so that --resume can compare it.
 void record_request(store::Database&, const JobRequest&);
 

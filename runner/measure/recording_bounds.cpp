@@ -45,9 +45,9 @@ bool RecordingOptions::any() const {
   return delay_s || duration_s || paused || !steps.empty() || !step_range.empty() || !toggle_signal.empty();
 }
 
-void parse_steps(const std::string& text, RecordingBounds& bounds) {
+void parse_steps(const std::string& text, RecordingBounds& bounds, const std::string& option) {
   const auto refuse = [&] {
-    throw InvalidRequest("--steps " + text, "A-B, A-, -B or A: numbers of steps from 0 on, A at most B");
+    throw InvalidRequest(option + " " + text, "A-B, A-, -B or A: numbers of steps from 0 on, A at most B");
   };
   const std::size_t dash = text.find('-');
   const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);

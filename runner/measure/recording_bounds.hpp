@@ -32,8 +32,8 @@ struct RecordingBounds {
 // Throws InvalidRequest if a value is invalid or options contradict each other.
 RecordingBounds checked_bounds(const RecordingOptions&);
 
-// Parses "3-7", "3-", "-7" or "3". Throws InvalidRequest.
-void parse_steps(const std::string& text, RecordingBounds& bounds);
+// Parses "3-7", "3-", "-7" or "3". `option` is its name in the message. Throws InvalidRequest.
+void parse_steps(const std::string& text, RecordingBounds& bounds, const std::string& option = "--steps");
 // Returns the number of a signal such as "USR1", "SIGUSR2" or "RTMIN+3". Throws InvalidRequest.
 int parse_signal(const std::string& text);
 

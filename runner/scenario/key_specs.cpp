@@ -321,8 +321,8 @@ std::vector<KeySpec> make_specs() {
                                       .unit = "runs",
                                       .limits = {.least = 1, .most = 1000},
                                       .form = Form::both,
-                                      .doc = "Runs of each strategy and world size. They are interleaved, so that a "
-                                             "slow period of the machine does not affect only one of them."}));
+                                      .doc = "Runs of each strategy, world size and batch. They are interleaved, so "
+                                             "that a slow period of the machine does not affect only one of them."}));
   add(bound<S, M, &Measure::batches>(
       {.key = "measure.batches",
        .type = integer_list,
@@ -332,7 +332,9 @@ std::vector<KeySpec> make_specs() {
        .doc = "Batches per worker that are measured at every world size, `workload.batch_per_worker` among them. They "
               "show how compute grows with the batch, which predictions for another batch and for a fixed global batch "
               "need. Predictions and learning rates are for `workload.batch_per_worker`. Empty: only that one. "
-              "`ddpprof worker` measures only that one."}));
+              "`ddpprof worker` measures only that one. With `workload.command`: the values of `{batch}`, all measured at "
+              "every world size. Predictions are for the batch that was measured at the most world sizes, of equal ones the first. "
+              "Empty: the command has no such placeholder."}));
   add(bound<S, M, &Measure::until_ci_percent>({.key = "measure.until_ci_percent",
                                                .type = number,
                                                .unit = "%",

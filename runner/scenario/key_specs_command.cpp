@@ -21,10 +21,12 @@ void add_command_specs(std::vector<KeySpec>& specs) {
        .required = true,
        .limits = {.entries = 1},
        .text_rule = "one word of the command",
+       .multiline = true,
        .form = Form::command,
        .doc = "Your own training instead of `workload.model`, one text per word, without a shell. `{workers}`, "
-              "`{nodes}`, `{batch}` and `{lr}` are replaced in each word, and `{folder}` by the folder of the scenario "
-              "file. It is started in the current folder ([run-your-job.md](../guide/run-your-job.md))."}));
+              "`{nodes}`, `{batch}` and `{lr}` are replaced in each word, and `{folder}` by the absolute path of the "
+              "scenario file's folder. A word may have line breaks, for example a script after `sh -c`. The command is "
+              "started in the current folder ([run-your-job.md](../guide/run-your-job.md))."}));
   specs.push_back(
       bound<S, C, &Command::nodes>({.key = "workload.nodes",
                                     .type = KeyType::integer,

@@ -50,6 +50,7 @@ struct KeySpec {
   Limits limits = {};
   std::span<const std::string_view> choices = {};
   std::string_view text_rule = {};  // for KeyType::text: the required form
+  bool multiline = false;           // for texts: line breaks and tabs are allowed
   Form form = Form::model;          // scenarios that have this key
   unsigned model_kinds = 0;         // bits 1 << Model::Kind of the kinds that have this key; 0: all
   std::string_view doc;

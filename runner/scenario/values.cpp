@@ -177,10 +177,12 @@ std::optional<bool> parse_boolean(const KeySpec& spec, const YAML::Node& node, s
 
 std::optional<std::string> parse_text(const KeySpec& spec, const YAML::Node& node, std::vector<Complaint>& complaints) {
   if (node.IsScalar()) {
-    const bool control =
-        std::ranges::any_of(node.Scalar(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+    const bool control = std::ranges::any_of(node.Scalar(), [&](char c) {
+      return static_cast<unsigned char>(c) < 0x20 && !(spec.multiline && (c == '\n' || c == '\t'));
+    });
     if (!control) return node.Scalar();
-    complain(spec, node, complaints, describe(node) + " with a line break or control character");
+    complain(spec, node, complaints,
+             describe(node) + (spec.multiline ? " with a control character" : " with a line break or control character"));
     return std::nullopt;
   }
   complain(spec, node, complaints, describe(node),

@@ -77,9 +77,8 @@ class ScenarioTables {
   std::vector<report::Table> outlook() {
     std::vector<report::Table> tables;
     try {
-      const auto scenario = stored_scenario(database_);
-      fit::PredictOptions options = scenario ? predict_options(*scenario) : fit::PredictOptions{};
-      tables = report::outlook_tables(database_, options);
+      tables =
+          report::outlook_tables(database_, stored_predict_options(database_).value_or(fit::PredictOptions{}));
     } catch (const fit::NotSupported&) {
     } catch (const std::invalid_argument&) {
     }

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/predict/predict.hpp"
 #include "runner/scenario/read.hpp"
+#include "runner/scenario_queries/options.hpp"
 #include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::scenario_queries {
@@ -21,7 +21,10 @@ std::optional<StoredScenario> stored_scenario_text(store::Database& database) {
   }
 }
 
-std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
+namespace {
+
+// Also of a user's own command.
+std::optional<scenario::Scenario> last_scenario(store::Database& database) {
   const std::optional<StoredScenario> stored = stored_scenario_text(database);
   if (!stored) return std::nullopt;
   const scenario::ReadResult result =
@@ -31,6 +34,18 @@ std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
                             "measure again with this version");
   }
   return result.scenario;
+}
+
+}  // namespace
+
+std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
+  std::optional<scenario::Scenario> scenario = last_scenario(database);
+  return scenario && !scenario->has_command() ? std::move(scenario) : std::nullopt;
+}
+
+std::optional<fit::PredictOptions> stored_predict_options(store::Database& database) {
+  const std::optional<scenario::Scenario> scenario = last_scenario(database);
+  return scenario ? std::optional(predict_options(*scenario)) : std::nullopt;
 }
 
 }  // namespace ddpprof::scenario_queries

@@ -52,13 +52,27 @@ TEST(JobPlan, ReplacesOnlyPlaceholders) {
               ElementsAre("torchrun", "--nproc-per-node=2", "train.py", "--name=2x32", "{}", "{\"a\": 1}"));
 }
 
-// The command line has no folder of a scenario file.
-TEST(JobPlan, TheFolderIsThatOfTheScenarioFile) {
+TEST(JobPlan, ReplacesTheFolder) {
   JobRequest of = request();
   of.command = {"{folder}/train.py"};
-  EXPECT_THAT(command_of(of, {2, 32, 0}), ElementsAre("{folder}/train.py"));
-  of.folder = "jobs";
-  EXPECT_THAT(command_of(of, {2, 32, 0}), ElementsAre("jobs/train.py"));
+  of.folder = "/jobs";
+  EXPECT_THAT(command_of(of, {2, 32, 0}), ElementsAre("/jobs/train.py"));
+  EXPECT_THAT(variables_of(of, {2, 32, 0}), testing::Contains(Pair("DDPPROF_FOLDER", "/jobs")));
+}
+
+// Regression: "${workers}" of a shell became "$2", which is the shell's second argument.
+TEST(JobPlan, VariablesOfAShellAreNoPlaceholders) {
+  JobRequest of = request();
+  of.command = {"sh", "-c", "workers=3; echo ${workers} {workers} ${batch} ${lr}"};
+  EXPECT_THAT(command_of(of, {2, 32, 0}), ElementsAre("sh", "-c", "workers=3; echo ${workers} 2 ${batch} ${lr}"));
+  of.batches.clear();
+  EXPECT_EQ(refusal(of), "");
+  EXPECT_TRUE(has_placeholder(of.command, "workers"));
+  EXPECT_FALSE(has_placeholder(of.command, "lr"));
+}
+
+TEST(JobPlan, ACommandIsShownInOneLine) {
+  EXPECT_EQ(text_of({"sh", "-c", "set -e\ntrain"}), "sh -c set -e\\ntrain");
 }
 
 TEST(JobPlan, ExportsTheValues) {
@@ -80,8 +94,8 @@ TEST(JobPlan, RefusesAPlaceholderWithoutAValue) {
   of = request();
   of.command.push_back("--lr={lr}");
   EXPECT_THAT(refusal(of), HasSubstr("{lr}, and --lr is missing"));
-  of.folder = ".";
-  EXPECT_THAT(refusal(of), HasSubstr("{lr}, and workload.lr is missing")) << "a scenario file";
+  of.of_file = true;
+  EXPECT_THAT(refusal(of), HasSubstr("{lr}, and workload.lr is missing"));
 }
 
 }  // namespace

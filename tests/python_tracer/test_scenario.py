@@ -29,6 +29,15 @@ class Scenario(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
+    def predicted(self, database, *options):
+        """Returns the rows of predictions at N = 4. None if the fits refuse the steps, as they may on a busy machine."""
+        done = subprocess.run([PROGRAM, "predict", database, "--workers", "4", "--format", "json", *options],
+                              cwd=self.folder, capture_output=True, text=True, timeout=60, env=environment())
+        if done.returncode != 0:
+            self.assertIn("not usable", done.stderr)
+            return None
+        return next(table["rows"] for table in json.loads(done.stdout)["tables"] if table["name"] == "predictions")
+
     def measurements(self, database):
         with sqlite3.connect(self.folder / database) as opened:
             return opened.execute("SELECT world_size, batch_per_worker, json_extract(options, '$.run'), "
@@ -47,28 +56,45 @@ class Scenario(unittest.TestCase):
             self.assertIn("not usable", refused[0])
         else:
             self.assertEqual(predicted, [1, 2, 4, 8, 16], "workers and predict.workers of the file")
+        # The database keeps the options of predictions of the file.
+        for sharing in ("dedicated", "machine"):
+            shared = ("--set", f"predict={{workers: [4], sharing: {sharing}, confidence: 0.5}}")
+            self.ddpprof("run", "python-ddp.yaml", *window, *shared, "--set", "measure.batches=[16]", "--out", "job.db",
+                         "--resume")
+            rows = self.predicted("job.db")
+            self.assertEqual(rows, self.predicted("job.db", "--sharing", sharing, "--confidence", "0.5"))
+            if rows is not None:
+                self.assertNotEqual(rows, self.predicted("job.db", "--sharing", sharing, "--confidence", "0.9"))
         # The same file with more batches: only the missing runs are measured.
         done = self.ddpprof("run", "./python-ddp.yaml", *window, "--set", "workers=[2]", "--out", "job.db", "--resume")
         self.assertEqual(self.measurements("job.db"), [(1, 16, "n1-b16-r0", 0.01), (2, 16, "n2-b16-r0", 0.01),
                                                        (2, 32, "n2-b32-r0", 0.01)], done.stderr)
         self.assertIn("2 runs are measured and kept", done.stderr)
-        # The command line has the same words and another folder of the script.
+        # The command line has the same words. {folder} is the current folder.
         command = ["env", "OMP_NUM_THREADS=1", "torchrun", "--standalone", "--nproc-per-node", "{workers}",
                    "{folder}/python-ddp.py", "--batch-size", "{batch}", "--lr", "{lr}"]
         line = ("run", "--out", "job.db", "--resume", "--workers", "1,2", "--batches", "16,32", "--lr", "0.01",
                 "--steps", "4-13", "--dry-run", "--", *command)
+        script = self.folder.resolve() / "python-ddp.py"
         self.assertIn("n2-b32-r0        env OMP_NUM_THREADS=1 torchrun --standalone --nproc-per-node 2 "
-                      "{folder}/python-ddp.py --batch-size 32 --lr 0.01", self.ddpprof(*line).stdout)
+                      f"{script} --batch-size 32 --lr 0.01", self.ddpprof(*line).stdout)
         file = self.ddpprof("run", "python-ddp.yaml", *window, "--dry-run").stdout
-        self.assertEqual(file.replace("./python-ddp.py", "{folder}/python-ddp.py").splitlines()[1:],
-                         self.ddpprof(*line).stdout.splitlines()[1:])
+        self.assertEqual(file.splitlines()[1:], self.ddpprof(*line).stdout.splitlines()[1:])
+        # Continued with another name of the model: its runs still belong to one model.
+        done = self.ddpprof(*(word for word in line if word != "--dry-run"))
+        self.assertIn("Their model has the name python-ddp", done.stderr)
+        with sqlite3.connect(self.folder / "job.db") as opened:
+            self.assertEqual(opened.execute("SELECT model, COUNT(*) FROM measurement GROUP BY 1").fetchall(),
+                             [("python-ddp", 4)])
         done = self.ddpprof("run", "python-ddp.yaml", "--out", "job.db", "--resume", code=2)
         self.assertIn("job.db cannot be continued: its job is", done.stderr)
 
     def test_mistakes_are_found_before_anything_runs(self):
         for override, message in (("measure.batches=[]", "the command has {batch}, and measure.batches is missing"),
                                   ("workload.lr=\"\"", "the command has {lr}, and workload.lr is missing"),
-                                  ("measure.window=5-6", "--steps 5-6: too few steps"),
+                                  ("measure.window=5-6", "measure.window 5-6: too few steps for measure.tracer torch"),
+                                  ("measure.window=x", "measure.window x"),
+                                  ("measure={tracer: own, noise_steps: 5, batches: [16]}", "measure.noise_steps needs"),
                                   ("measure.steps=10", "measure.steps: applies only to models that ddpprof trains"),
                                   ("output.csv=missing/csv", "missing is not a folder")):
             done = self.ddpprof("run", "python-ddp.yaml", "--set", override, code=2)

@@ -311,6 +311,23 @@ output: {database: a.db, raw: none, csv: csv, keep_traces: true}
   EXPECT_EQ(sound(to_yaml(s)), s);
 }
 
+TEST(Read, AWordOfACommandMayHaveLineBreaks) {
+  const Scenario s = sound(R"(
+name: job
+workload:
+  command:
+    - sh
+    - -c
+    - |
+      set -e
+      exec train --n {workers}
+)");
+  EXPECT_THAT(s.command.words, ElementsAre("sh", "-c", "set -e\nexec train --n {workers}\n"));
+  EXPECT_EQ(sound(to_yaml(s)), s);
+  EXPECT_THAT(problems_of(read_text("name: job\nworkload: {command: [\"a\\x01b\"]}\n", "test.yaml")),
+              HasSubstr("with a control character"));
+}
+
 class Committed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Committed, IsSoundNamedAsItsFileAndSaysWhatItShows) {
