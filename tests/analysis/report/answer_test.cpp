@@ -16,11 +16,14 @@
 #include "analysis/report/render/render.hpp"
 #include "analysis/report/report.hpp"
 #include "simulator/units/units.hpp"
-#include "tests/analysis/report/generated_database.hpp"
+#include "tests/analysis/report/answer_claims.hpp"
+#include "tests/analysis/report/generated_answers.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::report {
 namespace {
+
+using namespace test_answers;
 
 // The cells of a report by unit, as they are written in a sentence.
 struct Cells {
@@ -103,137 +106,6 @@ std::vector<std::string> foreign_numbers(const std::string& sentence, const Cell
   return foreign;
 }
 
-const Table* table_named(const Report& report, std::string_view name) {
-  const auto found = std::ranges::find(report.tables, name, &Table::name);
-  return found == report.tables.end() ? nullptr : &*found;
-}
-
-template <class Value>
-std::optional<Value> value(const Table& table, const Row& row, std::string_view column) {
-  const auto* found = std::get_if<Value>(&cell_of(table, row, column));
-  return found ? std::optional(*found) : std::nullopt;
-}
-
-struct Rate {
-  double middle = 0.0, low = 0.0, high = 0.0;
-  bool measured = false;
-};
-
-// Throughput by N with its interval, measured steps first; workers / step if some row has no throughput.
-std::map<std::int64_t, Rate> rates(const Report& full, const std::string& strategy) {
-  std::map<std::int64_t, Rate> throughput, by_step;
-  for (const auto& [name, step] : {std::pair{"step", "step_median_s"}, {"predictions", "step_s"}})
-    if (const Table* table = table_named(full, name))
-      for (const Row& row : table->rows)
-        if (value<std::string>(*table, row, "strategy") == strategy) {
-          const auto workers = *value<std::int64_t>(*table, row, "workers");
-          const double step_s = *value<double>(*table, row, step), low_s = *value<double>(*table, row, "step_low_s"),
-                       high_s = *value<double>(*table, row, "step_high_s");
-          const auto rate = [&](double middle) {
-            return Rate{middle, middle * step_s / high_s, middle * step_s / low_s, std::string_view(name) == "step"};
-          };
-          const bool added = by_step.try_emplace(workers, rate(static_cast<double>(workers) / step_s)).second;
-          if (const auto known = value<double>(*table, row, "throughput_samples_per_s"); known && added)
-            throughput.emplace(workers, rate(*known));
-        }
-  return throughput.size() == by_step.size() ? throughput : by_step;
-}
-
-void expect_true_comparisons(const std::string& strategy, const std::string& text, const Report& full) {
-  std::smatch found;
-  const std::map<std::int64_t, Rate> all = rates(full, strategy);
-  const auto best = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.middle; });
-  std::set<std::int64_t> rivals;
-  for (const auto& [workers, rate] : all) {
-    const Rate& first = best->second;
-    const bool reaches =
-        rate.measured || first.measured ? rate.high >= first.low : rate.high >= first.high || rate.low >= first.low;
-    if (workers != best->first && reaches) rivals.insert(workers);
-  }
-  if (std::regex_search(text, found, std::regex("[Tt]hroughput is highest at N = (\\d+) "))) {
-    EXPECT_EQ(std::stoll(found[1]), best->first) << text;
-    EXPECT_EQ(text.find("the largest N here") != std::string::npos, best->first == all.rbegin()->first) << text;
-    EXPECT_EQ(text.find("the smallest N here") != std::string::npos, best->first == all.begin()->first) << text;
-  }
-  EXPECT_EQ(text.find(" not increase throughput") != std::string::npos,
-            all.size() > 1 && best->first == 1 && rivals.empty())
-      << text;
-  const bool rival = std::regex_search(text, found, std::regex("allow that N = (\\d+) is as fast"));
-  EXPECT_EQ(rival, !rivals.empty() && all.size() > 1) << text;
-  if (rival) {
-    EXPECT_EQ(std::stoll(found[1]), *rivals.begin() < best->first ? *rivals.begin() : *rivals.rbegin()) << text;
-  }
-  const bool bound = std::regex_search(text, found, std::regex("Communication is more than half of the step from N = (\\d+) on"));
-  const Table* knees = table_named(full, "knee");
-  std::optional<std::int64_t> knee;
-  if (knees != nullptr)
-    for (const Row& row : knees->rows)
-      if (value<std::string>(*knees, row, "strategy") == strategy && value<double>(*knees, row, "threshold") == 0.5)
-        knee = value<std::int64_t>(*knees, row, "knee_workers");
-  EXPECT_EQ(bound, knee.has_value()) << text;
-  if (!bound) return;
-  EXPECT_EQ(std::stoll(found[1]), *knee) << text;
-  // The shares of the predictions agree with the knee: no N before it is communication-bound, and the knee is.
-  const Table* predictions = table_named(full, "predictions");
-  if (predictions == nullptr) return;
-  for (const Row& row : predictions->rows) {
-    const auto workers = *value<std::int64_t>(*predictions, row, "workers");
-    if (value<std::string>(*predictions, row, "strategy") != strategy || workers < 2 || workers > *knee) continue;
-    const double exposed =
-        *value<double>(*predictions, row, "exposed_share") + *value<double>(*predictions, row, "skew_share");
-    EXPECT_EQ(exposed > 0.5, workers == *knee) << text << " at N = " << workers << ": " << exposed;
-  }
-}
-
-void expect_best_change(const std::string& strategy, const std::string& text, const Report& full) {
-  std::smatch found;
-  const Table* helps = table_named(full, "what_helps");
-  ASSERT_NE(helps, nullptr);
-  const auto largest = [&](const char* kind, double least_low) {
-    std::optional<std::string> change;
-    double most = 1.02;
-    for (const Row& row : helps->rows)
-      if (value<std::string>(*helps, row, "strategy") == strategy && value<std::string>(*helps, row, "kind") == kind &&
-          *value<double>(*helps, row, "speedup") >= most && *value<double>(*helps, row, "speedup_low") >= least_low) {
-        most = *value<double>(*helps, row, "speedup");
-        change = value<std::string>(*helps, row, "change");
-      }
-    return change;
-  };
-  const auto setting = largest("setting", 1.0), machine = largest("machine", 1.0), likely = largest("setting", 0.0);
-  EXPECT_EQ(text.find("no usual setting") == std::string::npos, setting.has_value()) << text;
-  if (setting) {
-    EXPECT_NE(text.find(*setting + ": "), std::string::npos) << text;
-  }
-  EXPECT_EQ(text.find("; uncertain: ") != std::string::npos, likely != setting) << text;
-  if (likely != setting) {
-    EXPECT_NE(text.find("; uncertain: " + *likely + ": "), std::string::npos) << text;
-  }
-  const auto larger_batch = [](const std::optional<std::string>& named) {
-    return named && (named->starts_with("accumulation=") || named->starts_with("batch_per_worker="));
-  };
-  const bool larger = larger_batch(setting) || larger_batch(likely);
-  EXPECT_EQ(text.find("with a larger global batch") != std::string::npos, larger) << text;
-  EXPECT_EQ(text.find("other hardware: ") != std::string::npos, machine.has_value()) << text;
-  if (machine) {
-    EXPECT_NE(text.find("other hardware: " + *machine + ": "), std::string::npos) << text;
-  }
-}
-
-// The headline names the middle of an interval only if the interval spans at most a factor of 3.
-void expect_honest_headline(const std::string& strategy, const std::string& text, const Report& full) {
-  const Table* predictions = table_named(full, "predictions");
-  ASSERT_NE(predictions, nullptr);
-  for (const Row& row : predictions->rows)
-    if (value<std::string>(*predictions, row, "strategy") == strategy &&
-        text.starts_with("N = " + std::to_string(*value<std::int64_t>(*predictions, row, "workers")) + ":")) {
-      const bool wide =
-          *value<double>(*predictions, row, "step_high_s") > 3.0 * *value<double>(*predictions, row, "step_low_s");
-      const std::string middle = units::format_quantity(*value<double>(*predictions, row, "step_s"), "s");
-      EXPECT_EQ(text.find(": " + middle + " per step (90") == std::string::npos, wide) << text;
-    }
-}
-
 std::size_t line_count(const Report& report) {
   std::ostringstream text;
   render(report, Format::table, text);
@@ -264,13 +136,29 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
       const std::string strategy = about.substr(0, about.find(' '));
       EXPECT_NE(std::ranges::find(whole, row), whole.end()) << about << ": " << text;
       EXPECT_EQ(foreign_numbers(text, cells), std::vector<std::string>{}) << about << ": " << text;
-      if (about.ends_with("scaling")) expect_true_comparisons(strategy, text, full);
-      if (about.ends_with("is helped")) expect_best_change(strategy, text, full);
+      if (about.ends_with("scaling")) {
+        expect_true_comparisons(strategy, text, full);
+        expect_true_own_cores(strategy, text, full);
+      }
+      if (about.ends_with("is helped")) {
+        expect_best_change(strategy, text, full);
+        expect_true_less_than(strategy, text, full);
+      }
+      if (strategy == "ddp" || strategy == "dp") expect_named_steps(about, strategy, text, full);
+      if (about == "learning rate" && made.batch_known) expect_true_rate(text, made.choice, full);
+      for (const auto& [claim, marks] : std::map<std::string, std::string>{
+               {"own cores", "with own cores for each rank at N"},
+               {"half", "more than half of the step from"},
+               {"rival", "is as fast"},
+               {"less", "still less than"},
+               {"base", ", from "}})
+        if (text.find(marks) != std::string::npos) ++seen[claim];
       if (about.ends_with("predicted")) expect_honest_headline(strategy, text, full);
       ++seen[about];
     }
     const Table* glance = table_named(screen, "at_a_glance");
     ASSERT_NE(glance, nullptr);
+    expect_rows_of_named_workers(screen, full);
     for (const Row& row : glance->rows)
       for (std::size_t i = 0; i < row.size(); ++i)
         if (const auto* real = std::get_if<double>(&row[i])) {
@@ -298,7 +186,7 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
   }
   std::filesystem::remove(path);
   for (const char* about : {"ddp measured", "ddp predicted", "ddp scaling", "ddp is bound", "ddp is helped",
-                            "dp predicted", "learning rate", "measure next"})
+                            "dp predicted", "learning rate", "measure next", "own cores", "half", "rival", "base"})
     EXPECT_GT(seen[about], 20) << about << ": the generator must make such databases";
 }
 

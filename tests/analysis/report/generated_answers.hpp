@@ -1,9 +1,8 @@
-// Databases with measurements, fits and predictions by chance, the same for a seed on every machine.
+// Databases with what measurements, fits and predictions would write, from random numbers: for the report `answer`.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@
 #include "simulator/units/units.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::report::test_answers {
 
 // Numbers with the same sequence in every standard library.
 class Dice {
@@ -188,4 +187,4 @@ inline ScenarioTables tables_of(const Made& made) {
   return tables;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::report::test_answers
