@@ -7,7 +7,9 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
+#include "analysis/fit/measured/exposed_waits.hpp"
 #include "simulator/stats/summary.hpp"
 #include "simulator/units/units.hpp"
 #include "tracer/store/rows/run_rows.hpp"
@@ -55,6 +57,27 @@ RunStep read_step(SQLite::Statement& row) {
   step.slowest_s = units::ns_to_s(row.getColumn(21).getDouble());
   return step;
 }
+
+// Adds the exposed waiting of the measurement's ranks to its steps: the mean over the ranks, like the other parts.
+class ExposedWaits {
+ public:
+  explicit ExposedWaits(SQLite::Database& db) : db_(db) {}
+  double mean_s(const RunStep& step, std::int64_t ranks) {
+    if (step.measurement != measurement_) {
+      measurement_ = step.measurement;
+      sums_ns_.clear();
+      for (const fit::ExposedWait& wait : fit::exposed_waits(db_, measurement_))
+        sums_ns_[{wait.step, wait.kind}] += static_cast<double>(wait.wait_ns);
+    }
+    const auto found = sums_ns_.find({step.step, step.kind});
+    return found == sums_ns_.end() ? 0.0 : units::ns_to_s(found->second / static_cast<double>(ranks));
+  }
+
+ private:
+  SQLite::Database& db_;
+  std::int64_t measurement_ = -1;
+  std::map<std::pair<std::int64_t, std::string>, double> sums_ns_;  // by step and kind
+};
 
 auto key(const Configuration& c) {
   return std::tie(c.model, c.strategy, c.batch_per_worker, c.accumulation, c.world_size, c.kind, c.backend, c.device,
@@ -120,8 +143,10 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     }
 
   SQLite::Statement steps(db, steps_query);
+  ExposedWaits waits(db);
   while (steps.executeStep()) {
     RunStep step = read_step(steps);
+    step.exposed_wait_s = waits.mean_s(step, steps.getColumn(4).getInt64());
     Configuration& configuration = all[of_measurement.at(step.measurement)];
     // A mean over fewer ranks would differ. Ranks are counted, not shards, because a forked child has its own shard.
     if (steps.getColumn(22).getInt64() < steps.getColumn(23).getInt64()) {

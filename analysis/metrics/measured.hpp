@@ -25,8 +25,9 @@ struct RunStep {
   double data_wait_s = 0, host_to_device_s = 0, buffers_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0,
          copy_s = 0;
   double compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
-  double host_s = 0;        // the device waits for the host's launches
-  bool host_known = false;  // every rank recorded it; never on a CPU
+  double exposed_wait_s = 0;  // of exposed_s: waiting for slower ranks (fit::exposed_waits)
+  double host_s = 0;          // the device waits for the host's launches
+  bool host_known = false;    // every rank recorded it; never on a CPU
   double loss = 0;
   bool has_loss = false;  // every rank recorded its loss
 };

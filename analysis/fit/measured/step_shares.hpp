@@ -20,6 +20,10 @@ StepShares shares_of(const StepInfo&, bool ddp, bool several, std::int64_t wait_
 // gradient the exposed time is waiting first. `collectives`: of the step, ordered by start.
 std::int64_t exposed_wait_ns(const StepInfo&, std::span<const CollectiveInfo* const> collectives);
 
+// A step that lasts longer than this many medians does other work too: a checkpoint, an evaluation, compilation. Such
+// steps do not count in mean shares, because the mean is multiplied by the median step.
+inline constexpr double most_medians_of_a_step = 5.0;
+
 StepShares mean_of(const std::vector<StepShares>&);  // all 0 of none
 
 }  // namespace ddpprof::fit

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/fit/measured/exposed_waits.hpp"
 #include "simulator/stats/summary.hpp"
 #include "simulator/units/units.hpp"
 
@@ -19,18 +20,21 @@ namespace {
 void add_run_steps(SQLite::Database& sql, std::int64_t measurement, ShardedRanks& ranks) {
   SQLite::Statement query(
       sql,
-      "SELECT st.kind = 'untraced', AVG(st.duration_ns), AVG(st.optimizer_ns), AVG(st.exposed_ns), "
-      "AVG(st.skew_ns) FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE sh.measurement_id = ? "
+      "SELECT st.kind = 'untraced', AVG(st.duration_ns), AVG(st.optimizer_ns), AVG(st.exposed_ns), st.step, COUNT(*) "
+      "FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE sh.measurement_id = ? "
       "AND st.kind IN ('measured', 'untraced') GROUP BY st.kind, st.step ORDER BY st.step");
   query.bind(1, measurement);
+  std::map<std::int64_t, double> waits_ns;  // by step, the sum over the ranks
+  for (const ExposedWait& wait : exposed_waits(sql, measurement))
+    if (wait.kind == "measured") waits_ns[wait.step] += static_cast<double>(wait.wait_ns);
   std::vector<double> traced_s, untraced_s;
   while (query.executeStep()) {
     const bool untraced = query.getColumn(0).getInt() != 0;
     (untraced ? untraced_s : traced_s).push_back(units::ns_to_s(query.getColumn(1).getDouble()));
     if (untraced) continue;
-    int column = 2;
-    for (std::vector<double>* values : {&ranks.optimizer_s, &ranks.exposed_s, &ranks.skew_s})
-      values->push_back(units::ns_to_s(query.getColumn(column++).getDouble()));
+    ranks.optimizer_s.push_back(units::ns_to_s(query.getColumn(2).getDouble()));
+    ranks.exposed_s.push_back(units::ns_to_s(query.getColumn(3).getDouble()));
+    ranks.skew_s.push_back(units::ns_to_s(waits_ns[query.getColumn(4).getInt64()] / query.getColumn(5).getDouble()));
   }
   if (traced_s.empty()) return;  // without parts
   const std::vector<double>& timed_s = untraced_s.empty() ? traced_s : untraced_s;

@@ -17,7 +17,7 @@ struct ShardedRanks {
   std::int64_t shards = 1;    // ranks among which units are sharded; fewer than workers if shards have replicas (HSDP)
   bool shares_cores = false;  // ranks of a CPU had fewer cores than threads
   std::vector<std::int64_t> measurements;  // ids
-  // One per measured step: mean over the ranks.
+  // One per measured step: mean over the ranks. skew_s is the part of exposed_s that waits for slower ranks.
   std::vector<double> steps_s, optimizer_s, exposed_s, skew_s;
   std::vector<UnitTimes> units;
   double unit_bytes = 0.0, other_bytes = 0.0;  // of all collectives: of units, and of no unit
@@ -41,9 +41,9 @@ struct UnitCollectiveTime {
   double bytes = 0.0, seconds = 0.0;
 };
 
-// Returns the job of the first predictable measurement (strategy fsdp) of several ranks, else of one. Measurements of other
-// jobs, with other units, and of other strategies are left out. `measured` is empty if the database has no predictable
-// one. Throws SQLite::Exception.
+// Returns the job of the first predictable measurement (strategy fsdp) of several ranks, else of one. Measurements of
+// other jobs, with other units, and of other strategies are left out. `measured` is empty if the database has no
+// predictable one. Throws SQLite::Exception.
 ShardedJob sharded_job(SQLite::Database&);
 
 // Returns the all-gathers, the reduce-scatters or the all-reduces over replicas ("all_gather", "reduce_scatter",

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "analysis/fit/measured/exposed_waits.hpp"
 #include "analysis/metrics/conditions.hpp"
 #include "simulator/stats/summary.hpp"
 #include "simulator/units/units.hpp"
@@ -44,10 +45,13 @@ void read_steps(SQLite::Database& db, RankTimes& times) {
       "SELECT st.rank, st.step, st.kind, COALESCE(st.aligned_start_ns, st.start_ns + sh.clock_offset_ns), "
       "st.duration_ns, st.compute_ns, st.communication_ns, "
       "st.overlapped_ns, st.exposed_ns, st.skew_ns, st.data_wait_ns + st.host_to_device_ns, sh.host, "
-      "st.aligned_start_ns IS NOT NULL, COALESCE(st.device_idle_ns, 0) "
+      "st.aligned_start_ns IS NOT NULL, COALESCE(st.device_idle_ns, 0), st.id "
       "FROM aligned_step st JOIN shard sh ON sh.id = st.shard_id WHERE st.measurement_id = ? ORDER BY st.step, "
       "st.rank");
   query.bind(1, times.measurement);
+  std::map<std::int64_t, std::int64_t> waits_ns;  // by id of the step
+  for (const fit::ExposedWait& wait : fit::exposed_waits(db, times.measurement))
+    waits_ns.emplace(wait.step_id, wait.wait_ns);
   while (query.executeStep()) {
     RankStep step;
     step.rank = query.getColumn(0).getInt64();
@@ -61,6 +65,8 @@ void read_steps(SQLite::Database& db, RankTimes& times) {
       *field = seconds(query, column++);
     times.hosts[step.rank] = query.getColumn(11).getString();
     step.host_s = seconds(query, 13);
+    if (const auto wait = waits_ns.find(query.getColumn(14).getInt64()); wait != waits_ns.end())
+      step.exposed_wait_s = units::ns_to_s(static_cast<double>(wait->second));
     step.aligned = query.getColumn(12).getInt() != 0;
     times.steps.push_back(std::move(step));
   }
@@ -125,11 +131,11 @@ const char* to_string(RankPart part) {
 }
 
 std::array<double, rank_part_count> RankStep::parts() const {
-  const double waiting = std::min(skew_s, exposed_s);
   const double rest = std::max(0.0, step_s - compute_s - exposed_s);
   const double host = std::min(host_s, rest);
   const double input = std::min(input_s, rest - host);
-  return {compute_s - overlapped_s, overlapped_s, exposed_s - waiting, waiting, host, input, rest - host - input};
+  return {compute_s - overlapped_s, overlapped_s, exposed_s - exposed_wait_s, exposed_wait_s, host, input,
+          rest - host - input};
 }
 
 RankTimes read_ranks(SQLite::Database& db, std::int64_t measurement) {

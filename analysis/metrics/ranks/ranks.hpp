@@ -32,11 +32,12 @@ struct RankStep {
   std::int64_t begin_ns = 0, end_ns = 0;  // on rank 0's clock; on its own clock unless `aligned`
   bool aligned = true;                    // the clock's offset to rank 0's clock is known
   double step_s = 0, compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
-  double input_s = 0;  // data wait and host to device
-  double host_s = 0;   // the device waits for the host's launches; 0 on a CPU
+  double exposed_wait_s = 0;  // of exposed_s: waiting for slower ranks (fit::exposed_waits)
+  double input_s = 0;         // data wait and host to device
+  double host_s = 0;          // the device waits for the host's launches; 0 on a CPU
 
-  // compute + overlapped + exposed + waiting + host + input + other = step. Waiting for slower ranks is subtracted from
-  // exposed communication, as in predictions. Input is only its part outside compute and communication.
+  // compute + overlapped + exposed + waiting + host + input + other = step. Exposed waiting for slower ranks is
+  // subtracted from exposed communication, as in predictions. Input is only its part outside compute and communication.
   std::array<double, rank_part_count> parts() const;
 };
 

@@ -64,7 +64,7 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
     const auto workers = table.number(row, "workers"), took = steps.number(step->rows[i], "step_median_s");
     const auto compute = table.number(row, "compute_s"), exposed = table.number(row, "exposed_s");
     if (!workers || !took || !compute || !exposed || *took <= 0) continue;
-    const double waiting = std::min(*exposed, table.number(row, "skew_s").value_or(0));
+    const double waiting = std::min(*exposed, table.number(row, "exposed_wait_s").value_or(0));
     // The parts are those of steps with the profiler, which makes work longer, but not exposed communication.
     const double traced_host = table.number(row, "host_s").value_or(0), worked = *compute + traced_host;
     const double kept = worked > 0 ? std::clamp((*took - *exposed) / worked, 0.0, 1.0) : 1.0;

@@ -32,7 +32,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configurat
     point.compute_s = median(&RunStep::compute_s);
     point.overlapped_s = median(&RunStep::overlapped_s);
     point.exposed_s = median(&RunStep::exposed_s);
-    point.skew_s = median(&RunStep::skew_s);
+    point.exposed_wait_s = median(&RunStep::exposed_wait_s);
     if (c->host_known()) point.host_s = median(&RunStep::host_s);
     point.data_wait_s = median(&RunStep::data_wait_s);
     point.host_to_device_s = median(&RunStep::host_to_device_s);
@@ -50,7 +50,7 @@ StepParts parts(const MeasuredPoint& point) {
     of.exposed_s = point.copy_s;
   } else {
     of.overlapped_s = std::clamp(point.overlapped_s, 0.0, std::max(0.0, point.compute_s));
-    of.skew_s = std::clamp(point.skew_s, 0.0, std::max(0.0, point.exposed_s));
+    of.skew_s = std::clamp(point.exposed_wait_s, 0.0, std::max(0.0, point.exposed_s));
     of.exposed_s = point.exposed_s - of.skew_s;
   }
   of.input_s = point.data_wait_s + point.host_to_device_s;

@@ -18,9 +18,10 @@ struct MeasuredPoint {
   double throughput = 0.0;                    // samples/s
   std::optional<double> speedup, efficiency;  // relative to this strategy's N = 1; empty if N = 1 was not measured
   double compute_s = 0.0, overlapped_s = 0.0;
-  double exposed_s = 0.0;  // includes waiting for slower ranks, as in the reports
-  double host_s = 0.0;     // the device waits for the host's launches; 0 on a CPU
-  double skew_s = 0.0, data_wait_s = 0.0, host_to_device_s = 0.0, copy_s = 0.0;
+  double exposed_s = 0.0;       // includes waiting for slower ranks, as in the reports
+  double host_s = 0.0;          // the device waits for the host's launches; 0 on a CPU
+  double exposed_wait_s = 0.0;  // of exposed_s: waiting for slower ranks
+  double data_wait_s = 0.0, host_to_device_s = 0.0, copy_s = 0.0;
 };
 
 // The parts of a step without overlap between them: they add up to the step.

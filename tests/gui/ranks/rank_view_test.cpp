@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/fit/measured/measured.hpp"
+#include "analysis/report/report.hpp"
 #include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "gui/models/report_table_model.hpp"
 #include "tests/gui/ranks/ranks_fixture.hpp"
@@ -42,6 +44,45 @@ TEST(RankBars, AreMeansThatAddUpWithTheMedianStepBeside) {
   const RankBars lifted = rank_bars(times);
   EXPECT_NEAR(lifted.parts_s[0][0], 0.050 + 0.24 / 12, 1e-12) << "the mean of twelve";
   EXPECT_EQ(lifted.step_s[0], 0.1) << "the median";
+}
+
+// Two buckets of 3 ms, for which rank 1 is late by 5 ms and 10 ms. Compute hides all of the first collective and none
+// of the second: of 13 ms of exposed communication 10 ms are waiting, although the collectives wait for 15 ms.
+TEST(RankBars, ExposedWaitsAreThoseOfReportsAndPredictions) {
+  const QTemporaryDir folder;
+  ddpprof::test::SyntheticRun run(std::filesystem::path(folder.path().toStdString()) / "waits.db");
+  const std::int64_t id = run.measurement(ddpprof::test::train("ddp", 2));
+  using test::ms;
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    const std::int64_t shard = run.shard(id, rank);
+    for (std::int64_t step = 0; step < 6; ++step) {
+      const std::int64_t begin = 7 * ms + step * 50 * ms;
+      const std::int64_t row = rank == 0 ? run.step(shard, step, begin, 50 * ms, 30 * ms, 21 * ms, 8 * ms, 15 * ms)
+                                         : run.step(shard, step, begin, 50 * ms, 30 * ms, 6 * ms, 3 * ms, 0);
+      store::Inserter<store::GradReadyRow>(run.database).insert({row, 0, 30 * ms});
+      const std::int64_t early = rank == 0 ? 5 * ms : 0;
+      run.collective(shard, row, 2 * step, 0, 1 << 20, begin + 26 * ms - early, begin + 26 * ms - early,
+                     begin + 29 * ms, 3 * ms);
+      run.collective(shard, row, 2 * step + 1, 1, 1 << 20, begin + 40 * ms - 2 * early, begin + 40 * ms - 2 * early,
+                     begin + 43 * ms, 3 * ms);
+    }
+  }
+  const metrics::RankTimes times = metrics::read_ranks(run.database, id);
+  const RankBars bars = rank_bars(times);
+  const auto part = [&](metrics::RankPart one, std::size_t rank) {
+    return bars.parts_s[static_cast<std::size_t>(one)][rank];
+  };
+  EXPECT_NEAR(part(metrics::RankPart::waiting, 0), 0.010, 1e-12);
+  EXPECT_NEAR(part(metrics::RankPart::exposed, 0), 0.003, 1e-12);
+  EXPECT_NEAR(part(metrics::RankPart::waiting, 1), 0.0, 1e-12);
+  const report::Table ranks = report::ranks_table(times), steps = report::rank_steps_table(times);
+  EXPECT_NEAR(std::get<double>(report::cell_of(ranks, ranks.rows[0], "exposed_wait_s")), 0.010, 1e-12);
+  EXPECT_NEAR(std::get<double>(report::cell_of(ranks, ranks.rows[0], "skew_median_s")), 0.015, 1e-12) << "all waits";
+  EXPECT_NEAR(std::get<double>(report::cell_of(steps, steps.rows[0], "exposed_wait_s")), 0.010, 1e-12);
+  const report::Report all = report::build_report(run.database, "phases");
+  const report::Table& time = all.tables[0];
+  EXPECT_NEAR(std::get<double>(report::cell_of(time, time.rows[0], "exposed_wait_s")), 0.005, 1e-12) << "of two ranks";
+  EXPECT_NEAR(fit::load(run.database).ddp.at(2).shares.skew * 0.05, 0.005, 1e-12) << "a step that predict uses";
 }
 
 TEST(RankStrip, HoldsEveryRankAndStep) {

@@ -171,7 +171,7 @@ TEST(MeasuredPoints, AreTheReportsRows) {
         EXPECT_EQ(of(times, "compute_s"), report::Cell(point.compute_s));
         EXPECT_EQ(of(times, "overlapped_s"), report::Cell(point.overlapped_s));
         EXPECT_EQ(of(times, "exposed_s"), report::Cell(point.exposed_s));
-        EXPECT_EQ(of(times, "skew_s"), report::Cell(point.skew_s));
+        EXPECT_EQ(of(times, "exposed_wait_s"), report::Cell(point.exposed_wait_s));
         EXPECT_EQ(of(times, "data_wait_s"), report::Cell(point.data_wait_s));
       }
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "analysis/fit/measured/step_shares.hpp"
 #include "analysis/report/tables/compare/compare_parts.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
@@ -26,7 +27,7 @@ Terms shares_of_step(const metrics::RunStep& step, const std::string& strategy, 
   else if (several)
     outside_s = step.exposed_s;
   outside_s = std::clamp(outside_s, 0.0, step.duration_s);
-  const double skew_s = dp ? 0.0 : std::clamp(step.skew_s, 0.0, outside_s);
+  const double skew_s = dp ? 0.0 : std::clamp(step.exposed_wait_s, 0.0, outside_s);
   const double passes_s = step.forward_s + step.backward_s + step.optimizer_s;
   const double compute_s = std::min(step.compute_s > 0.0 ? step.compute_s : passes_s, step.duration_s - outside_s);
   const double rest_s = step.duration_s - outside_s - compute_s;
@@ -47,8 +48,11 @@ class StepTerms {
  public:
   StepTerms(const metrics::Configuration& c, bool host) {
     std::map<std::int64_t, Repeat> by_measurement;
+    std::vector<double> durations_s;
+    for (const metrics::RunStep& step : c.measured) durations_s.push_back(step.duration_s);
+    const double longest_s = durations_s.empty() ? 0.0 : fit::most_medians_of_a_step * stats::median(durations_s);
     for (const metrics::RunStep& step : c.measured)
-      if (step.duration_s > 0.0)
+      if (step.duration_s > 0.0 && step.duration_s <= longest_s)
         by_measurement[step.measurement].shares.push_back(shares_of_step(step, c.strategy, c.world_size > 1, host));
     for (const metrics::RunStep& step : c.timed()) by_measurement[step.measurement].step_s.push_back(step.duration_s);
     same_steps_ = c.untraced.empty();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/measured/step_shares.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/source.hpp"
 #include "simulator/stats/summary.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 constexpr const char* rank_part_rule =
     "Compute: intervals in which the rank computes, including overlapped communication. Exposed = communication − "
-    "compute, including waits. Waits: for slower ranks inside collectives. Host: the device waits for the host's "
+    "compute, including waits; “of it waits”: the waits that no compute hides, which predictions call skew. Waits: for "
+    "slower ranks inside collectives, hidden or not. Host: the device waits for the host's "
     "launches. Input: waiting for data and copying it to the device. Other: the rest of the step. ";
 
 double other_s(const metrics::RankStep& step) {
@@ -48,7 +50,7 @@ Table ranks_table(const metrics::RankTimes& times) {
                                        times.repeats)
                          : std::string("Medians over the measured steps that every rank recorded. ")) +
       "Without such a step, medians are over each rank's own steps, and ranks are not compared. Communication, "
-      "overlapped, exposed, host, input and other: mean share of the steps × median step, as in ddpprof "
+      "overlapped, exposed with its waits, host, input and other: mean share of the steps × median step, as in ddpprof "
       "predict. Waits are not known if only one of several ranks was recorded. " +
       rank_part_rule +
       "Against the mean = compute of the rank / mean over the ranks − 1. Slowest: share of the steps in which "
@@ -64,6 +66,7 @@ Table ranks_table(const metrics::RankTimes& times) {
                    seconds("communication_s", "communication", "step_median_s"),
                    seconds("overlapped_s", "overlapped", "step_median_s"),
                    seconds("exposed_s", "exposed", "step_median_s"),
+                   seconds("exposed_wait_s", "of it waits", "step_median_s"),
                    seconds("skew_median_s", "waits", "step_median_s"),
                    seconds("host_s", "host", "step_median_s"),
                    seconds("input_s", "input", "step_median_s"),
@@ -93,9 +96,13 @@ Table ranks_table(const metrics::RankTimes& times) {
     // Medians of the parts would not add up to the step.
     const double step_s = median(&metrics::RankStep::step_s);
     const auto part = [&, &of = steps](auto&& value) {
-      double share = 0.0;
-      for (const metrics::RankStep* step : of) share += value(*step) / step->step_s / static_cast<double>(of.size());
-      return share * step_s;
+      double shares = 0.0, count = 0.0;
+      for (const metrics::RankStep* step : of) {
+        if (step->step_s > fit::most_medians_of_a_step * step_s) continue;
+        shares += value(*step) / step->step_s;
+        count += 1.0;
+      }
+      return count > 0.0 ? shares / count * step_s : 0.0;
     };
     const auto part_of = [&](double metrics::RankStep::*field) {
       return part([&](const metrics::RankStep& step) { return step.*field; });
@@ -107,8 +114,9 @@ Table ranks_table(const metrics::RankTimes& times) {
         {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), step_s, compute,
          mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
          if_known(part_of(&metrics::RankStep::communication_s)), if_known(part_of(&metrics::RankStep::overlapped_s)),
-         if_known(part_of(&metrics::RankStep::exposed_s)), if_waits_known(median(&metrics::RankStep::skew_s)),
-         part_of(&metrics::RankStep::host_s), part_of(&metrics::RankStep::input_s), part(other_s),
+         if_known(part_of(&metrics::RankStep::exposed_s)), if_waits_known(part_of(&metrics::RankStep::exposed_wait_s)),
+         if_waits_known(median(&metrics::RankStep::skew_s)), part_of(&metrics::RankStep::host_s),
+         part_of(&metrics::RankStep::input_s), part(other_s),
          ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
          times.arrivals.empty() ? Cell()
                                 : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
@@ -130,6 +138,7 @@ Table rank_steps_table(const metrics::RankTimes& times) {
                    seconds("communication_s", "communication", "step_s"),
                    seconds("overlapped_s", "overlapped", "step_s"),
                    seconds("exposed_s", "exposed", "step_s"),
+                   seconds("exposed_wait_s", "of it waits", "step_s"),
                    seconds("skew_s", "waits", "step_s"),
                    seconds("host_s", "host", "step_s"),
                    seconds("input_s", "input", "step_s"),
@@ -140,6 +149,7 @@ Table rank_steps_table(const metrics::RankTimes& times) {
   for (const metrics::RankStep& step : times.steps) {
     table.rows.push_back({step.step, step.rank, step.kind, step.step_s, step.compute_s, if_known(step.communication_s),
                           if_known(step.overlapped_s), if_known(step.exposed_s),
+                          times.waits_known ? Cell(step.exposed_wait_s) : Cell(),
                           times.waits_known ? Cell(step.skew_s) : Cell(), step.host_s, step.input_s, other_s(step)});
   }
   return table;

@@ -35,6 +35,7 @@ constexpr Field parts[] = {
     {"communication_s", "communication", &metrics::RunStep::communication_s, false, true},
     {"overlapped_s", "overlapped", &metrics::RunStep::overlapped_s, false, true},
     {"exposed_s", "exposed", &metrics::RunStep::exposed_s, false, true},
+    {"exposed_wait_s", "of it waits", &metrics::RunStep::exposed_wait_s, true, true},
     {"skew_s", "skew", &metrics::RunStep::skew_s, true},
     {"host_s", "host", &metrics::RunStep::host_s, true},
 };
@@ -124,7 +125,8 @@ Table time_table(const Source& source) {
       measured_step_table("time", "Parts of a step",
                           std::string(step_part_rule) + overlap_rule +
                               "DDP's own Logger counts overlap from the start of communication to the end of compute, "
-                              "which is an upper bound. Skew: time in collectives spent waiting for slower ranks. With "
+                              "which is an upper bound. Skew: time in collectives spent waiting for slower ranks; the "
+                              "part that no compute hides is “of it waits”, which predictions call skew. With "
                               "N = 1 communication is a local all-reduce: nothing is transferred.");
   if (std::any_of(source.configurations.begin(), source.configurations.end(),
                   [](const metrics::Configuration& c) { return c.device == "cuda"; }))
