@@ -124,14 +124,16 @@ Solution solve(const Problem& problem) {
     ceres::Solver::Summary summary;
     ceres::Solve(options, &ceres_problem, &summary);
     solution.converged = summary.termination_type == ceres::CONVERGENCE;
-    if (summary.termination_type == ceres::NO_CONVERGENCE) {
-      // At a kink of a form, steps may shrink without end. A solution that the same number of further steps does not
-      // improve is accepted.
+    // At a kink of a form, steps may shrink without end. A solution that the same number of further steps does not
+    // improve is accepted. Points that contradict each other lie on the flat side of the loss, where steps are small.
+    constexpr int most_rounds = 10;
+    for (int round = 0; round < most_rounds && summary.termination_type == ceres::NO_CONVERGENCE; ++round) {
       const double before = summary.final_cost;
       ceres::Solve(options, &ceres_problem, &summary);
       solution.converged =
           summary.termination_type == ceres::CONVERGENCE ||
           (summary.termination_type == ceres::NO_CONVERGENCE && before - summary.final_cost <= settled * before);
+      if (solution.converged) break;
     }
     solution.message = summary.message;
   }

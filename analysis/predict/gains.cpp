@@ -4,12 +4,29 @@
 #include <utility>
 
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/step_model/refusals.hpp"
 
 namespace ddpprof::fit {
+namespace {
+
+// The parts of the measured step, if what its ranks exchange has no model.
+std::vector<TermGain> recorded_gains(const Terms& terms) {
+  const double step_s = terms.step_s();
+  if (!(step_s > 0.0)) return {};
+  return {{Term::compute, terms.compute_s / step_s},
+          {Term::host, terms.host_s / step_s},
+          {Term::bandwidth, terms.exposed_s / step_s},
+          {Term::skew, terms.skew_s / step_s},
+          {Term::input, terms.input_s / step_s}};
+}
+
+}  // namespace
 
 std::vector<TermGain> gains(const Predictor& predictor, std::int64_t workers, const WhatIf& change) {
   const MeasuredJob& job = predictor.job();
   const Machine machine = job.machine_for(workers);
+  if (job.is_ddp() && job.models().measured.imported && workers > 1 && !change.any() && communication_refusal(job))
+    if (const std::optional<Terms> recorded = predictor.recorded(workers)) return recorded_gains(*recorded);
   const auto step_s = [&](std::vector<Term> free) {
     WhatIf freed = change;
     freed.free = std::move(free);

@@ -14,10 +14,12 @@ namespace {
 
 constexpr std::size_t most_threads = 16;
 
-std::optional<Terms> recorded_terms(const StepProfile& profile, const Terms& modelled) {
+// Nothing for a DDP step of several ranks of a run whose collectives were not timed. An import has the times of all
+// communication that it recognised.
+std::optional<Terms> recorded_terms(const StepProfile& profile, const Terms& modelled, bool imported) {
   const bool ddp = profile.strategy == "ddp";
   const bool several = profile.machine.workers > 1;
-  if (ddp && several && !(profile.communication_s > 0.0)) return std::nullopt;
+  if (ddp && several && !imported && !(profile.communication_s > 0.0)) return std::nullopt;
   Terms terms;
   const double step_s = stats::median(profile.step_s);
   terms.compute_s = step_s * profile.shares.compute;
@@ -32,8 +34,10 @@ std::optional<Terms> recorded_terms(const StepProfile& profile, const Terms& mod
   }
   terms.host_s = step_s * profile.shares.host;
   terms.input_s = step_s * profile.shares.input;
-  // Not below 0: the shares add up to 1 but for rounding.
-  terms.other_s = std::max(0.0, step_s - terms.compute_s - terms.exposed_s - terms.skew_s - terms.host_s);
+  // The shares add up to 1 but for rounding, which is not shown as a time.
+  constexpr double rounding = 1e-9;
+  terms.other_s = step_s - terms.compute_s - terms.exposed_s - terms.skew_s - terms.host_s;
+  if (terms.other_s < rounding * step_s) terms.other_s = 0.0;
   return terms;
 }
 
@@ -80,12 +84,13 @@ Terms Predictor::modelled(const StepCase& at, double drift) const {
 Terms Predictor::central(std::int64_t workers) const {
   const Terms terms = as_measured(modelled(prepared_.model.case_at(workers)));
   const StepProfile* measured = job().measured_on(job().machine_for(workers));
-  return measured ? recorded_terms(*measured, terms).value_or(terms) : terms;
+  return measured ? recorded_terms(*measured, terms, job().models().measured.imported).value_or(terms) : terms;
 }
 
 std::optional<Terms> Predictor::recorded(std::int64_t workers) const {
   const StepProfile* measured = job().measured_on(job().machine_for(workers));
-  return measured ? recorded_terms(*measured, modelled(prepared_.model.case_at(workers))) : std::nullopt;
+  if (measured == nullptr) return std::nullopt;
+  return recorded_terms(*measured, modelled(prepared_.model.case_at(workers)), job().models().measured.imported);
 }
 
 StepEstimate Predictor::estimate(std::int64_t workers, const WhatIf& change) const {

@@ -13,6 +13,9 @@ constexpr double point_error = 0.05;  // of one median time, at least
 // Of the shortest time of a hop. Units of FSDP are megabytes, whose time on usual links is mostly that of their bytes.
 constexpr double usual_latency_share = 0.1, usual_latency_sd = 0.4;
 
+// Of the shortest time of a hop: the rest is transfer, whose time is never 0.
+constexpr double most_latency_share = 0.9;
+
 double hops(std::int64_t workers, double fixed) { return fixed + static_cast<double>(workers) - 1.0; }
 
 double moved(std::int64_t workers, double bytes) {
@@ -47,8 +50,7 @@ struct Sums {
     double sum = 0.0;
     for (const UnitCollectiveTime& point : points) {
       if (!(point.seconds > 0.0)) continue;
-      const double weight =
-          (bb * hops(point.workers, fixed) - ab * moved(point.workers, point.bytes)) / determinant();
+      const double weight = (bb * hops(point.workers, fixed) - ab * moved(point.workers, point.bytes)) / determinant();
       sum += error * error * weight * weight;
     }
     return sum;
@@ -67,7 +69,7 @@ RingCost fit_with(std::span<const UnitCollectiveTime> points, double fixed_hops,
   RingCost cost;
   cost.fixed_hops = fixed_hops;
   if (!(sums.bb > 0.0)) return cost;
-  cost.latency_limit_s = std::min(largest_latency_s, sums.shortest_hop_s);
+  cost.latency_limit_s = std::min(largest_latency_s, most_latency_share * sums.shortest_hop_s);
   cost.bytes_per_latency = sums.bb / sums.ab;
   cost.latency_s = usual_latency_share * cost.latency_limit_s;
   cost.latency_sd_s = usual_latency_sd * cost.latency_limit_s;
@@ -101,8 +103,7 @@ RingCost RingCost::with_latency(double z) const {
   RingCost changed = *this;
   changed.latency_s = std::clamp(latency_s + z * latency_sd_s, 0.0, latency_limit_s);
   if (bytes_per_latency > 0.0)
-    changed.seconds_per_byte =
-        std::max(0.0, seconds_per_byte + (latency_s - changed.latency_s) / bytes_per_latency);
+    changed.seconds_per_byte = std::max(0.0, seconds_per_byte + (latency_s - changed.latency_s) / bytes_per_latency);
   return changed;
 }
 
@@ -130,7 +131,8 @@ RingCost fit_ring(std::span<const UnitCollectiveTime> points, double largest_lat
 }
 
 RingCost scaled(const RingCost& cost, const RingCalls& all) {
-  const double fitted_s = all.calls * cost.seconds(all.workers, 0.0) + moved(all.workers, all.bytes) * cost.seconds_per_byte;
+  const double fitted_s =
+      all.calls * cost.seconds(all.workers, 0.0) + moved(all.workers, all.bytes) * cost.seconds_per_byte;
   if (!(fitted_s > 0.0 && all.seconds > 0.0 && all.bytes > 0.0 && all.calls > 0.0)) return cost;
   const double factor = all.seconds / fitted_s;
   RingCost result = cost;

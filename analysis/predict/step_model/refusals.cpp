@@ -12,12 +12,17 @@ namespace {
 
 constexpr std::int64_t most_server_workers = 1024;
 
-// Returns why what the ranks exchange was not fitted.
-std::optional<Refusal> communication_refusal(const MeasuredJob& job) {
-  const Models& models = job.models();
-  if (job.is_ddp() && !models.all_reduce.usable) return Refusal{"all-reduce: " + models.all_reduce.status};
-  if (!job.is_ddp() && !models.copies.usable) return Refusal{"copies: " + models.copies.status};
-  return std::nullopt;
+// Returns why more ranks cannot be derived from imported steps without phases.
+std::optional<Refusal> missing_phases_refusal(const MeasuredJob& job) {
+  const auto& profiles = job.profiles();
+  if (!job.models().measured.imported ||
+      std::ranges::any_of(profiles, [](const auto& one) { return one.second.compute_s() > 0.0; }))
+    return std::nullopt;
+  return Refusal{
+      "the phases of the steps are not recorded, as in replays of CUDA graphs or in inference. Without them the "
+      "overlap "
+      "of communication and compute is unknown: record a training without CUDA graphs, with the host's operations "
+      "(ProfilerActivity.CPU) or NVTX ranges of the phases"};
 }
 
 // Returns why the measured parts contradict the step: imported phases may overlap, or be those of other work.
@@ -38,11 +43,19 @@ std::optional<Refusal> phases_refusal(const MeasuredJob& job) {
 
 }  // namespace
 
+std::optional<Refusal> communication_refusal(const MeasuredJob& job) {
+  const Models& models = job.models();
+  if (job.is_ddp() && !models.all_reduce.usable) return Refusal{"all-reduce: " + models.all_reduce.status};
+  if (!job.is_ddp() && !models.copies.usable) return Refusal{"copies: " + models.copies.status};
+  return std::nullopt;
+}
+
 std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t workers) {
   const auto& profiles = job.profiles();
   if (profiles.empty()) return Refusal{"no step of " + job.strategy() + " was measured"};
   const bool same = !job.options().dedicated && (job.options().gpus_per_node == 0 || !job.is_ddp());
   if (profiles.contains(workers) && (same || job.measured_on(job.machine_for(workers)) != nullptr)) return std::nullopt;
+  if (auto refusal = missing_phases_refusal(job)) return refusal;
   if (!job.compute().usable) return Refusal{"compute: " + job.compute().status};
   if (auto refusal = phases_refusal(job)) return refusal;
   if (workers == 1) return std::nullopt;
@@ -67,6 +80,8 @@ std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& chan
     return Refusal{"reshard_after_forward, prefetch and replicate are of sharded trainings (FSDP)"};
   if (change.strategy == "ddp") return Refusal{"strategy=ddp is a change of sharded trainings (FSDP)"};
   if (!(last.compute_s() > 0.0)) return Refusal{"the steps were recorded without phases, so their parts are unknown"};
+  if (change.batch_per_worker && !(last.samples_per_worker > 0.0))
+    return Refusal{"the batch of the measured steps is not recorded: give it with import --batch-per-worker"};
   if (change.host_speed != 1.0 && !last.waits_for_host())
     return Refusal{"no time in which a device waits for the host's launches is recorded, so their speed has no effect"};
   if (job.is_ddp()) {
@@ -88,8 +103,8 @@ std::optional<Refusal> change_refusal_at(const MeasuredJob& job, std::int64_t wo
   if (servers && change.servers > workers)
     return Refusal{std::to_string(change.servers) + " servers are more than the number of workers"};
   if (workers == 1 && change.changes_links()) return Refusal{"a single rank does not communicate"};
-  const bool bytes = change.gradient_bytes != 1.0 || change.model_bytes != 1.0;
-  if (workers == 1 || !(change.changes_links() || bytes)) return std::nullopt;
+  if (workers == 1) return std::nullopt;
+  // A changed step is the model's, also at a measured N.
   if (auto refusal = communication_refusal(job)) return refusal;
   if (job.is_ddp()) {
     const FormFit& picked = job.models().all_reduce.picked();

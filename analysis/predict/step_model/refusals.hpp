@@ -9,6 +9,9 @@
 
 namespace ddpprof::fit {
 
+// Returns why what the ranks exchange has no usable model; empty if it has one.
+std::optional<Refusal> communication_refusal(const MeasuredJob&);
+
 // Returns why the job cannot be predicted at this N; empty if it can.
 std::optional<Refusal> prediction_refusal(const MeasuredJob&, std::int64_t workers);
 

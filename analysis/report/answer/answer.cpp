@@ -101,8 +101,8 @@ std::string predicted_sentence(const Source& source, const Curve& curve) {
   std::string text = fmt::format("N = {}: {}", step.workers,
                                  predicted_text(step.step_s, step.low_s, step.high_s, step.confidence, step.wide()));
   // Without N = 1, a table of step times has an efficiency relative to its fewest ranks, and measured steps have none.
-  const bool comparable =
-      std::ranges::none_of(curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
+  const bool comparable = std::ranges::none_of(
+      curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
   if (comparable && step.efficiency && !step.wide())
     text += fmt::format(", weak efficiency {}", share_text(*step.efficiency));
   if (step.dedicated_s) {
@@ -177,7 +177,8 @@ std::string scaling_sentence(const Source& source, const Curve& curve) {
     if (value_of<std::string>(knees, row, "strategy") == curve.front().strategy &&
         value_of<double>(knees, row, "threshold") == scaling::communication_bound_share)
       if (const auto knee = value_of<std::int64_t>(knees, row, "knee_workers")) {
-        text += fmt::format("{}Communication is more than half of the step from N = {} on.", text.empty() ? "" : " ", *knee);
+        text += fmt::format("{}Communication is more than half of the step from N = {} on.", text.empty() ? "" : " ",
+                            *knee);
         break;
       }
   return text;
@@ -250,10 +251,15 @@ std::string helps_sentence(const Source& source, const Curve& curve) {
   const Row* machine = best_change(*table, strategy, "machine");
   const auto any = std::ranges::find_if(
       table->rows, [&](const Row& row) { return value_of<std::string>(*table, row, "strategy") == strategy; });
-  if (any == table->rows.end()) return "";
+  const bool compared = std::ranges::any_of(table->rows, [&](const Row& row) {
+    return value_of<std::string>(*table, row, "strategy") == strategy &&
+           value_of<std::string>(*table, row, "kind") == "setting";
+  });
+  if (any == table->rows.end() || (!compared && machine == nullptr)) return "";
   std::string text = fmt::format("At N = {} ", *value_of<std::int64_t>(*table, *any, "workers"));
   text += setting != nullptr ? gain_text(*table, *setting)
-                             : std::string("no usual setting is certain to raise the throughput");
+          : compared         ? std::string("no usual setting is certain to raise the throughput")
+                             : std::string("no usual setting can be predicted");
   if (setting != nullptr)
     if (const std::int64_t other = faster_without(curve, *value_of<std::int64_t>(*table, *any, "workers"),
                                                   value_of<double>(*table, *setting, "speedup").value_or(1.0)))
