@@ -61,14 +61,22 @@ std::int64_t export_csv(store::Database& database, const std::filesystem::path& 
   std::error_code error;
   const bool made = std::filesystem::create_directories(folder, error);
   if (error) throw ExportError(folder.string() + ": cannot be made: " + error.message() + "; give a folder");
+  // A new folder with some of the tables would look like a complete export.
+  const auto remove_new_folder = [&] {
+    if (!made) return;
+    for (const store::Table& table : store::tables())
+      std::filesystem::remove(folder / (std::string(table.name) + ".csv"), error);
+    std::filesystem::remove(folder, error);
+  };
   try {
     std::int64_t rows = 0;
     for (const store::Table& table : store::tables()) rows += export_table(database.sql(), table, folder);
     return rows;
   } catch (const SQLite::Exception& exception) {
+    remove_new_folder();
     throw store::translate(exception, database.path());
   } catch (const ExportError&) {
-    if (made) std::filesystem::remove(folder, error);  // unless it has complete tables
+    remove_new_folder();
     throw;
   }
 }

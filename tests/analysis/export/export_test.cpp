@@ -223,6 +223,20 @@ TEST_F(ExportTest, AFullDiskIsAnError) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("full.json")) << entry.path();
 }
 
+// The heads of some tables are longer than 512 bytes, those of others are not.
+TEST_F(ExportTest, AFullDiskLeavesNoFolderWithSomeOfTheTables) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = 512;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  EXPECT_THROW(export_::export_csv(*database_, folder_ / "tables"), export_::ExportError);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_FALSE(fs::exists(folder_ / "tables"));
+}
+
 TEST(Microseconds, KeepEveryNanosecond) {
   EXPECT_EQ(export_::microseconds(0), "0.000");
   EXPECT_EQ(export_::microseconds(1), "0.001");
