@@ -348,7 +348,32 @@ void KinetoReader::finish() {
     std::erase_if(rank_.steps, [&](const StepMark& step) { return step.number > rank_.job->last_step; });
   set_identity_by_groups();
   describe_groups();
-  if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) rank_.batch = first->second;
+  set_batch();
+}
+
+// The batch of the most steps, the larger one of two. Operations of later steps may have been left out.
+void KinetoReader::set_batch() {
+  std::vector<Span> forwards = rank_.forwards;
+  std::ranges::sort(forwards, {}, &Span::start_ns);
+  std::map<std::int64_t, std::int64_t> steps;  // by batch
+  for (const StepMark& step : rank_.steps) {
+    const auto forward = std::ranges::lower_bound(forwards, step.time.start_ns, {}, &Span::start_ns);
+    const bool inside = forward != forwards.end() && forward->start_ns < step.time.end_ns;
+    const auto first = batches_.lower_bound(inside ? forward->start_ns : step.time.start_ns);
+    if (first != batches_.end() && first->first < step.time.end_ns) ++steps[first->second];
+  }
+  std::int64_t most = 0;
+  for (const auto& [batch, count] : steps)
+    if (count >= most) {
+      most = count;
+      rank_.batch = batch;
+    }
+  if (!steps.empty()) {
+    rank_.smallest_batch = steps.begin()->first;
+    rank_.largest_batch = steps.rbegin()->first;
+  } else if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) {
+    rank_.batch = first->second;
+  }
 }
 
 }  // namespace ddpprof::import

@@ -93,6 +93,7 @@ class KinetoReader : public TraceVisitor {
   std::int64_t group_size(const Event::Arguments&);
   std::int32_t short_number(std::int64_t);
   void add_batch(std::int64_t start_ns, std::int64_t batch);
+  void set_batch();
   std::int64_t forwards_from_ns() const;
   std::int64_t number_of(std::string_view id);
   std::uint32_t group_of(const Event&);

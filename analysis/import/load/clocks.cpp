@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,36 @@ std::optional<std::int64_t> wall_offset_ns(const ingest::LoadedShard& shard, con
   return clock.base_ns - of_reference.base_ns;
 }
 
+// Aligns ranks that share no group with rank 0 through a rank that does: both offsets and both uncertainties add up.
+void align_through_others(std::vector<ingest::LoadedShard>& shards, const std::vector<RankClock>& clocks) {
+  for (bool more = true; more;) {
+    more = false;
+    std::map<std::uint64_t, std::size_t> aligned;  // of each communicator, a rank whose offset is known
+    for (std::size_t i = 0; i < shards.size(); ++i)
+      if (shards[i].clock->uncertainty_ns)
+        for (const ingest::CollectiveFact& fact : shards[i].trace.collectives) aligned.emplace(fact.communicator, i);
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      if (shards[i].clock->uncertainty_ns) continue;
+      std::set<std::uint64_t> own;
+      for (const ingest::CollectiveFact& fact : shards[i].trace.collectives) own.insert(fact.communicator);
+      for (const std::uint64_t communicator : own) {
+        const auto through = aligned.find(communicator);
+        if (through == aligned.end()) continue;
+        const ingest::LoadedShard& other = shards[through->second];
+        store::ClockAlignment alignment = align_by_collectives(
+            shards[i], other, wall_offset_ns(shards[i], clocks[i], other, clocks[through->second]));
+        if (!alignment.uncertainty_ns) continue;
+        alignment.offset_ns += other.clock->offset_ns;
+        *alignment.uncertainty_ns += *other.clock->uncertainty_ns;
+        if (alignment.measured_offset_ns) *alignment.measured_offset_ns += other.clock->offset_ns;
+        shards[i].clock = alignment;
+        more = true;
+        break;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference,
@@ -110,6 +141,7 @@ void align_ranks(std::vector<ingest::LoadedShard>& shards, const std::vector<Ran
     shards[i].clock = of_clock->second;
     shards[i].clock->measured_offset_ns = own_ns;
   }
+  align_through_others(shards, clocks);
 }
 
 }  // namespace ddpprof::import

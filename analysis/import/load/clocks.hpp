@@ -34,8 +34,9 @@ struct RankClock {
 
 // Sets every shard's alignment with rank 0's clock; `clocks` are the shards' clocks in the same order. Ranks that share
 // a clock get one offset and one uncertainty: those of the rank with the smallest uncertainty (ties go to the first).
-// Each rank keeps the offset measured with its own collectives. Does nothing if no shard has rank 0: times stay as
-// recorded.
+// Each rank keeps the offset measured with its own collectives. A rank that shares no group with rank 0 is aligned
+// through ranks that do, as in a mesh of tensor and data parallel groups. Does nothing if no shard has rank 0: times
+// stay as recorded.
 void align_ranks(std::vector<ingest::LoadedShard>& shards, const std::vector<RankClock>& clocks);
 
 }  // namespace ddpprof::import

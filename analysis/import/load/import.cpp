@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "analysis/import/load/hosts.hpp"
@@ -102,10 +103,54 @@ std::vector<JobToWrite> divide(std::vector<ReadRank> files, const ImportOptions&
   return jobs;
 }
 
+// Jobs whose ranks have equal times, to the nanosecond, are the same traces given twice. Jobs of one size that ran at
+// the same time of day may be ranks of one job, whose files do not say so.
+void note_jobs_at_once(std::vector<JobToWrite>& jobs) {
+  constexpr std::int64_t year_2001_ns = 1'000'000'000'000'000'000;
+  struct Times {
+    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> of_files;
+    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, batch = 0;
+  };
+  std::vector<Times> all;
+  for (const JobToWrite& job : jobs) {
+    Times& times = all.emplace_back();
+    for (const ReadRank& file : job.files) {
+      const store::EventSpan& events = file.training.shard.events;
+      if (events.last_ns <= events.first_ns) continue;
+      times.of_files.emplace(file.base_ns, events.first_ns, events.last_ns);
+      times.first_ns = std::min(times.first_ns, file.base_ns + events.first_ns);
+      times.last_ns = std::max(times.last_ns, file.base_ns + events.last_ns);
+      times.batch = file.training.batch_per_worker;
+    }
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const Times &one = all[j], &other = all[i];
+      if (one.of_files.empty() || other.of_files.empty() || one.batch != other.batch ||
+          jobs[i].assignment.world_size != jobs[j].assignment.world_size)
+        continue;
+      const auto add = [&](const char* code, const char* message, const char* advice) {
+        jobs[i].assignment.notes.push_back({Severity::warning, code, 1,
+                                            fmt::format("{} and {} {}", jobs[j].files.front().file.string(),
+                                                        jobs[i].files.front().file.string(), message),
+                                            advice});
+      };
+      const std::int64_t common_ns = std::min(one.last_ns, other.last_ns) - std::max(one.first_ns, other.first_ns);
+      const std::int64_t shorter_ns = std::min(one.last_ns - one.first_ns, other.last_ns - other.first_ns);
+      if (one.of_files == other.of_files)
+        add("same_job", "have the same times: the same traces were given twice, and count as two repeats",
+            "import each trace once: copies make intervals narrower than they are");
+      else if (one.first_ns > year_2001_ns && common_ns > shorter_ns / 2)
+        add("jobs_at_once", "ran at the same time: they count as two repeats, and may be ranks of one job",
+            "if they are one job, give files whose names have the ranks of the job in one folder, or --workers N");
+    }
+}
+
 ImportResult import_into(store::Database& database, const ImportOptions& options, std::vector<Note> notes) {
   ReadFiles read = read_files(database, options);
   std::vector<JobToWrite> jobs = divide(std::move(read.ranks), options);
   check_options(options, jobs);
+  note_jobs_at_once(jobs);
   for (const std::string& why : read.unusable)
     notes.push_back({Severity::error, "file_unusable", 1, why, "the other files are imported without it"});
   std::move(notes.begin(), notes.end(), std::back_inserter(jobs.front().notes));

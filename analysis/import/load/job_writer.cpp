@@ -34,6 +34,8 @@ class JobWriter {
     for (const Note& note : job_.notes) add(std::nullopt, note);
     for (const Note& note : job_.assignment.notes) add(std::nullopt, note);
     make_shards();
+    if (std::ranges::all_of(of_shard_, [&](std::size_t file) { return job_.files[file].training.sizes_assumed; }))
+      share_assumed_sizes(shards_);
     if (std::all_of(of_shard_.begin(), of_shard_.end(), [&](std::size_t file) { return job_.files[file].recorded; }))
       if (const std::optional<Note> warmup = mark_warmup(shards_)) add(std::nullopt, *warmup);
     compare_ranks();

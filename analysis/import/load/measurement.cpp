@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -44,6 +45,27 @@ bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::ve
   return any;
 }
 
+// Returns true if CUDA graphs that were recorded as a whole hide the communication of several ranks: no gradients are
+// reduced outside of the graphs.
+bool graphs_hide_communication(std::span<const ImportedRank> ranks, std::int64_t world_size, std::vector<Note>& notes) {
+  std::int64_t graphs = 0, collectives = 0;
+  for (const ImportedRank& rank : ranks) {
+    graphs += rank.file->training.whole_graphs;
+    collectives += static_cast<std::int64_t>(rank.shard->trace.collectives.size());
+    if (std::ranges::any_of(rank.shard->trace.collectives, [](const auto& fact) { return fact.bucket >= 0; }))
+      return false;
+  }
+  if (graphs == 0 || world_size < 2) return false;
+  notes.push_back({Severity::warning, store::collective_kernels_unknown, graphs,
+                   fmt::format("CUDA graphs of {} ranks were recorded as a whole, and no gradients are reduced outside "
+                               "of the graphs (collectives outside of them: {}): the collectives in the graphs were "
+                               "not recorded",
+                               world_size, collectives),
+                   "communication is unknown, and other N are not predicted. Record the kernels of graphs: nsys "
+                   "profile --cuda-graph-trace=node; or record the same job without CUDA graphs"});
+  return true;
+}
+
 // The units of all ranks by name: the ranks of pipeline stages have different units.
 struct UnitsOfRanks {
   std::vector<const ShardedUnit*> units;  // the first rank's in its order, then those of other ranks
@@ -64,7 +86,7 @@ UnitsOfRanks units_of_ranks(std::span<const ImportedRank> ranks) {
 
 // If any rank is not data parallel, the whole measurement is not. "sharded" (ZeRO, FSDP without its annotations or
 // with different units on its ranks) and "other" are reported, not predicted.
-std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
+std::string strategy_of(std::span<const ImportedRank> ranks, std::int64_t world_size, std::vector<Note>& notes) {
   const auto any = [&](Parallelism kind) {
     return std::any_of(ranks.begin(), ranks.end(),
                        [&](const ImportedRank& rank) { return rank.file->training.parallelism == kind; });
@@ -82,7 +104,8 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
          "the units are reported (--report sharding), not predicted"});
     return "sharded";
   }
-  if (one_process_of_several_devices(ranks, notes)) return "other";
+  if (graphs_hide_communication(ranks, world_size, notes) || one_process_of_several_devices(ranks, notes))
+    return "other";
   if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart) ||
       any(Parallelism::unrecorded))
     return "other";
@@ -229,7 +252,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   const Training& training = file.training;
   store::MeasurementRow& row = described.row;
   row.kind = "import";
-  row.strategy = strategy_of(ranks, notes);
+  row.strategy = strategy_of(ranks, assignment.world_size, notes);
   if (!assignment.world_size_known) row.strategy = "other";
   row.world_size = assignment.world_size;
   row.device = used_device(file) ? "cuda" : "cpu";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -204,10 +205,53 @@ RankAssignment assign_ranks(std::span<const ReadRank> files) {
         {Severity::warning, "world_size_unlike", unlike,
          fmt::format("the files disagree about the number of ranks; {} is used: {}", assignment.world_size, who),
          "import the files of one run at a time"});
+  // Times of the host and times of devices have no common mean.
+  if (std::ranges::any_of(files, [](const ReadRank& file) { return file.training.on_device; }))
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (!files[i].training.device_not_recorded || !assignment.ranks[i]) continue;
+      assignment.notes.push_back({Severity::warning, "rank_without_devices", 1,
+                                  fmt::format("{} (rank {}) has no times of its devices, and other ranks have them: it "
+                                              "is left out",
+                                              name_of(files[i]), *assignment.ranks[i]),
+                                  "record the devices of all ranks: check that CUPTI or ROCTracer works on each host"});
+      taken.erase(*assignment.ranks[i]);
+      assignment.ranks[i].reset();
+    }
   for (std::int64_t rank = 0; rank < assignment.world_size && assignment.world_size <= (std::int64_t{1} << 20); ++rank)
     if (!taken.contains(rank)) assignment.missing.push_back(rank);
   judge_world_size(files, assignment, taken.size());
   return assignment;
+}
+
+void share_assumed_sizes(std::span<LoadedShard> shards) {
+  struct Buckets {
+    std::map<std::int32_t, std::int64_t> bytes;  // by bucket
+    double total_ns = 0.0, count = 0.0;
+    double mean_ns() const { return count > 0.0 ? total_ns / count : 0.0; }
+  };
+  std::vector<Buckets> all;
+  for (const LoadedShard& shard : shards) {
+    Buckets& own = all.emplace_back();
+    for (const CollectiveFact& fact : shard.trace.collectives) {
+      if (fact.bucket < 0 || !fact.start_ns || !fact.end_ns) continue;
+      own.bytes.emplace(fact.bucket, fact.bytes);
+      own.total_ns += static_cast<double>(*fact.end_ns - *fact.start_ns);
+      own.count += 1.0;
+    }
+  }
+  const auto shortest = std::ranges::min_element(all, {}, [](const Buckets& one) {
+    return one.count > 0.0 ? one.mean_ns() : std::numeric_limits<double>::infinity();
+  });
+  if (shortest == all.end()) return;
+  const LoadedShard& from = shards[static_cast<std::size_t>(shortest - all.begin())];
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (&shards[i] == &from || all[i].bytes.size() != shortest->bytes.size()) continue;
+    for (CollectiveFact& fact : shards[i].trace.collectives)
+      if (const auto found = shortest->bytes.find(fact.bucket); found != shortest->bytes.end())
+        fact.bytes = found->second;
+    shards[i].trace.parameters = from.trace.parameters;
+    shards[i].trace.members = from.trace.members;
+  }
 }
 
 std::int64_t number_collectives(std::span<LoadedShard> shards, bool recorded) {

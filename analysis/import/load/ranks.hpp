@@ -32,6 +32,10 @@ struct RankAssignment {
 // one rank, else from the order of the files.
 RankAssignment assign_ranks(std::span<const ReadRank>);
 
+// Gives the buckets of all ranks the sizes that were assumed on one rank: the one whose all-reduces are shortest,
+// because it waited least for other ranks. Ranks with another number of buckets stay as they are.
+void share_assumed_sizes(std::span<ingest::LoadedShard>);
+
 // Numbers the collectives of each communicator alike on all ranks. Uses recorded numbers (`recorded`: all ranks have
 // them), otherwise counts launches from the start of each trace. If traces began at different times, counted numbers do
 // not agree; then (step, place in the step) is the number on all ranks. Returns the number of collectives whose kind or

@@ -71,8 +71,9 @@ void NsightReader::read() {
                      *file_.schema_damage()),
          "the known tables are imported; copy the file again, or export the report again");
   read_kernels();
-  if (ranks_.empty()) return;
   read_graphs();
+  if (ranks_.empty()) return;
+  order_ranks();
   read_copies("CUPTI_ACTIVITY_KIND_MEMCPY", Work::copy);
   read_copies("CUPTI_ACTIVITY_KIND_MEMSET", Work::set);
   read_calls("CUPTI_ACTIVITY_KIND_RUNTIME", false);
@@ -211,7 +212,7 @@ void NsightReader::read_kernels() {
     raw.slice.device = static_cast<std::int32_t>(place->device);
     raw.slice.stream = stream_in(scan, kernels);
     const std::string& text = rank->trace.names.text(raw.slice.name);
-    const bool collective = is_collective_kernel(text);
+    const bool collective = rank->collective_kernel.of(raw.slice.name, text);
     raw.slice.work = collective ? Work::communication : Work::compute;
     const std::optional<std::int64_t> correlation = scan.integer(5);
     raw.correlation = correlation.value_or(-1);
@@ -238,6 +239,9 @@ void NsightReader::read_kernels() {
     if (correlation) processes_[place->process].collectives.insert(*correlation);
   }
   ended(scan, kernels);
+}
+
+void NsightReader::order_ranks() {
   std::sort(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
     return std::pair(a->place.device, a->place.process) < std::pair(b->place.device, b->place.process);
   });
@@ -287,11 +291,17 @@ void NsightReader::read_graphs() {
   Scan scan(file_, graphs, columns);
   while (scan.next()) {
     const std::optional<Span> time = time_of(scan, graphs);
-    const std::optional<std::int64_t> device = scan.integer(2), process = scan.integer(3);
     if (!time) continue;
+    const std::optional<std::int64_t> device = scan.integer(2);
     NsightRank* rank = nullptr;
-    if (device && process && !one_process_) {
-      rank = rank_at({process_of(*process), *device}, false);
+    if (file_.has(graphs, "globalPid") && !one_process_) {
+      const std::optional<RankPlace> place = place_of(scan, graphs, 3, 2);
+      if (!place) continue;
+      rank = rank_at(*place, true);
+      if (!rank) {
+        ++too_many_;
+        continue;
+      }
     } else if (device) {
       const auto here = [&](const auto& one) { return one->place.device == *device; };
       if (std::ranges::count_if(ranks_, here) == 1) rank = std::ranges::find_if(ranks_, here)->get();
@@ -300,6 +310,7 @@ void NsightReader::read_graphs() {
       ++graphs_elsewhere_;
       continue;
     }
+    ++rank->trace.whole_graphs;
     ++graphs_;
     RawSlice raw;
     raw.slice.start_ns = time->start_ns;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/import/kineto/name_property.hpp"
 #include "analysis/import/nsight/nccl_calls.hpp"
 #include "analysis/import/nsight/nsight_file.hpp"
 #include "analysis/import/nsight/nsight_tables.hpp"
@@ -21,6 +22,7 @@
 #include "analysis/import/nsight/payload.hpp"
 #include "analysis/import/nsight/rank_numbers.hpp"
 #include "analysis/import/nsight/strings.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 #include "analysis/import/trace/training.hpp"
@@ -36,6 +38,7 @@ struct NsightRank {
   RankTrace trace;
   RawCollector raw;
   std::unordered_map<std::int64_t, std::uint32_t> names;  // number in the trace, by the file's number of the text
+  NameProperty collective_kernel{is_collective_kernel};
 };
 
 class NsightReader {
@@ -77,6 +80,8 @@ class NsightReader {
   void read_copies(std::string_view table, Work work);
   // CUDA graphs that were recorded as a whole: the device computes while one runs.
   void read_graphs();
+  // By device, then process. No rank can be added afterwards.
+  void order_ranks();
   void read_calls(std::string_view table, bool driver);
   void read_nvtx();
   void range(Process&, const Scan&, std::int64_t thread, std::string_view text, Span time, bool mark);

@@ -191,12 +191,12 @@ void NsightReader::report_missing_data() {
   if (graphs_ > 0)
     note(Severity::warning, "graphs_as_a_whole", graphs_,
          "CUDA graphs were recorded as a whole: the time of a graph counts as compute, and kernels and collectives in "
-         "it "
-         "are not distinguished, so communication in graphs is unknown",
+         "it are not distinguished, so communication in graphs is unknown",
          "record with --cuda-graph-trace=node");
   if (graphs_elsewhere_ > 0)
     note(Severity::warning, "graphs_left_out", graphs_elsewhere_,
-         "CUDA graphs recorded as a whole, of a process and device without other kernels: they are left out",
+         "CUDA graphs recorded as a whole whose process is not recorded, and whose device no rank or several ranks "
+         "used: they are left out",
          "record with --cuda-graph-trace=node");
 }
 

@@ -24,13 +24,34 @@ void LaunchOrder::add(const Slice& slice) {
   // The first requested time after the launch.
   const auto at = static_cast<std::size_t>(std::upper_bound(moments_ns_.begin(), moments_ns_.end(), slice.launch_ns) -
                                            moments_ns_.begin());
+  const std::pair stream{slice.device, slice.stream};
+  if (slice.work == Work::copy || slice.work == Work::set) {
+    Bounds& copies = copies_.try_emplace(stream, no_work()).first->second;
+    copies.ends[at] = std::max(copies.ends[at], slice.end_ns);
+    copies.starts[at] = std::min(copies.starts[at], slice.start_ns);
+    return;
+  }
   done_[at] = std::max(done_[at], slice.end_ns);
   if (slice.work == Work::communication) return;
+  kernel_streams_.insert(stream);
   computed_[at] = std::max(computed_[at], slice.end_ns);
   begun_[at] = std::min(begun_[at], slice.start_ns);
 }
 
+LaunchOrder::Bounds LaunchOrder::no_work() const {
+  return {std::vector<std::int64_t>(moments_ns_.size() + 1, never),
+          std::vector<std::int64_t>(moments_ns_.size() + 1, later_than_all)};
+}
+
 void LaunchOrder::finish() {
+  for (const auto& [stream, copies] : copies_) {
+    if (!kernel_streams_.empty() && !kernel_streams_.contains(stream)) continue;
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+      done_[i] = std::max(done_[i], copies.ends[i]);
+      computed_[i] = std::max(computed_[i], copies.ends[i]);
+      begun_[i] = std::min(begun_[i], copies.starts[i]);
+    }
+  }
   for (std::size_t i = 1; i < done_.size(); ++i) {
     done_[i] = std::max(done_[i], done_[i - 1]);
     computed_[i] = std::max(computed_[i], computed_[i - 1]);

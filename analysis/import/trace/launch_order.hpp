@@ -1,12 +1,16 @@
 // Computes what a device had finished of the work that the host had launched by given times, and what it began
 // afterwards.
 //
-// A stream runs its work in the order of its launch. So a gradient is ready on the device when the last work ends that
+// A stream runs its work in the order of its launch. Copies of a stream without kernels run beside the phases, as those
+// of the next batch do: they do not count. So a gradient is ready on the device when the last work ends that
 // was launched before the host's hook. Neither the host's time nor a recorded device time gives this directly.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/import/trace/slice.hpp"
@@ -29,11 +33,17 @@ class LaunchOrder {
   std::optional<std::int64_t> begun_from_ns(std::int64_t moment_ns) const;
 
  private:
+  struct Bounds {
+    std::vector<std::int64_t> ends, starts;  // like computed_ and begun_
+  };
   std::size_t place(std::int64_t moment_ns) const;
+  Bounds no_work() const;
 
-  std::vector<std::int64_t> moments_ns_;       // ascending, without duplicates
-  std::vector<std::int64_t> computed_, done_;  // [i]: of the launches before moment i
-  std::vector<std::int64_t> begun_;            // [i]: of the launches from moment i - 1 on
+  std::vector<std::int64_t> moments_ns_;                            // ascending, without duplicates
+  std::set<std::pair<std::int32_t, std::int32_t>> kernel_streams_;  // by device
+  std::map<std::pair<std::int32_t, std::int32_t>, Bounds> copies_;  // by device and stream
+  std::vector<std::int64_t> computed_, done_;                       // [i]: of the launches before moment i
+  std::vector<std::int64_t> begun_;                                 // [i]: of the launches from moment i - 1 on
 };
 
 }  // namespace ddpprof::import

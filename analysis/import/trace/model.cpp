@@ -57,6 +57,7 @@ class Model {
       buckets_as_parameters();
     add_collectives();
     report_missing_buckets();
+    facts_.sizes_assumed = !assumed_.empty();
     return std::move(facts_);
   }
 

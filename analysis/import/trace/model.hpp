@@ -23,6 +23,7 @@ struct ModelFacts {
   std::vector<ingest::CollectiveFact> collectives;
   std::int64_t parameter_bytes = 0, parameter_count = 0;
   bool parameters_known = false;
+  bool sizes_assumed = false;  // of messages, from other data of this rank
   std::vector<Note> notes;
 };
 

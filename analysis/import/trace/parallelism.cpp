@@ -175,7 +175,7 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     return as(
         Parallelism::one_process,
         fmt::format("one process computed on {} devices and reduced no gradients among processes", computing_devices));
-  if (world_size > 1 && evidence.phases && tally.exchanges() == 0)
+  if (world_size > 1 && evidence.phases && tally.exchanges() == 0 && rank.whole_graphs == 0)
     return as(Parallelism::apart, fmt::format("rank {} of {} exchanged nothing", rank.rank.value_or(0), world_size));
   return {Parallelism::data, "", std::move(unsure)};
 }

@@ -197,6 +197,7 @@ struct RankTrace {
 
   Names names;  // number 0 is the empty text
   SliceStore slices;
+  std::int64_t whole_graphs = 0;  // CUDA graphs recorded as a whole: the kernels in them are unknown
 
   std::vector<Span> kept;  // when recording was on; empty: all the time
 
@@ -224,7 +225,8 @@ struct RankTrace {
   std::vector<UnitGradients> unit_gradients;
   std::int64_t replicated_forwards = 0;  // annotations of DataParallel
   std::optional<JobFacts> job;           // written by ddpprof's Python module
-  std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in forward
+  std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in most forwards
+  std::int64_t smallest_batch = 0, largest_batch = 0;  // of the steps whose operations are known; 0: none
 
   std::int64_t events = 0;
   std::int64_t first_ns = 0, last_ns = 0;  // of the host's events

@@ -17,6 +17,7 @@
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"
+#include "analysis/import/trace/steps/step_notes.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 #include "analysis/import/trace/unrecorded.hpp"
 #include "tracer/store/rows/run_rows.hpp"
@@ -37,6 +38,7 @@ class TrainingBuilder {
     rank_.host_work.finish();
     rank_.memory.finish();
     training_.on_device = rank_.slices.size() > 0;
+    training_.whole_graphs = rank_.whole_graphs;
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
                      [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });
     host_ = find_steps(rank_);
@@ -87,11 +89,10 @@ class TrainingBuilder {
                          rank_.job->accumulation, training_.accumulation),
              "the number of traced backwards is used; trace other steps (--steps) if these are not typical");
     }
-    if (recognised.kind == Parallelism::unrecorded) {
+    // Missing buckets are then expected.
+    if (recognised.kind != Parallelism::data)
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
-    } else if (recognised.kind != Parallelism::data) {
-      // Missing buckets are then expected.
-      std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
+    if (recognised.kind != Parallelism::data && recognised.kind != Parallelism::unrecorded) {
       ParallelismNote diagnostic = note_of(recognised);
       note(Severity::warning, std::move(diagnostic.code), 1, std::move(diagnostic.message),
            std::move(diagnostic.advice));
@@ -337,6 +338,8 @@ class TrainingBuilder {
     const bool stated = rank_.job && rank_.job->batch > 0;
     training_.batch_per_worker =
         options_.batch_per_worker.value_or(stated ? rank_.job->batch : rank_.batch.value_or(0));
+    if (!options_.batch_per_worker && !stated && rank_.smallest_batch < rank_.largest_batch)
+      training_.notes.push_back(note_on_batches(rank_));
     for (std::size_t i = 0; i < placed_.size(); ++i)
       training_.shard.steps[i].samples =
           product_of({training_.batch_per_worker,
@@ -350,6 +353,7 @@ class TrainingBuilder {
     training_.parameter_bytes = model.parameter_bytes;
     training_.parameter_count = model.parameter_count;
     training_.parameters_known = model.parameters_known;
+    training_.sizes_assumed = model.sizes_assumed;
     training_.notes.insert(training_.notes.end(), model.notes.begin(), model.notes.end());
   }
 
@@ -439,8 +443,9 @@ class TrainingBuilder {
     if (empty_steps_ > 0)
       note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
            "they are left out");
-    const auto source = [&](const char* code, const char* message) {
-      note(Severity::info, code, static_cast<std::int64_t>(placed_.size()), message, std::string(rank_.steps_advice));
+    const auto source = [&](const char* code, std::string message) {
+      note(Severity::info, code, static_cast<std::int64_t>(placed_.size()), std::move(message),
+           std::string(rank_.steps_advice));
     };
     if (host_.source == StepSource::none)
       note(Severity::warning, "no_steps", 1, "no step: neither annotations, nor optimizer steps, nor DDP's forward",
@@ -448,22 +453,15 @@ class TrainingBuilder {
     if (host_.source == StepSource::optimizers)
       source("steps_by_optimizer",
              "no step is annotated: a step lasts from the end of one optimizer step to the end of the next");
+    if (host_.optimizers_in_turn > 1)
+      source("optimizers_in_turn",
+             fmt::format("the gradients between optimizer steps repeat after {0} of them: the optimizers step in turn, "
+                         "and {0} optimizer steps are one step",
+                         host_.optimizers_in_turn));
     if (host_.source == StepSource::forwards)
       source("steps_by_forward",
              "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");
-    std::int64_t span_ns = 0, idle_ns = 0;
-    for (std::size_t i = 0; i < idle_ns_.size(); ++i) {
-      span_ns += training_.shard.steps[i].time.end_ns - training_.shard.steps[i].time.start_ns;
-      idle_ns += idle_ns_[i];
-    }
-    if (span_ns > 0 && idle_ns > span_ns / 2)
-      note(
-          Severity::warning, "device_idle", static_cast<std::int64_t>(idle_ns_.size()),
-          fmt::format("the devices were idle for {:.0f} % of the steps: the host launched too slowly",
-                      100.0 * static_cast<double>(idle_ns) / static_cast<double>(span_ns)),
-          "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
-          "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
-          "per worker");
+    for (Note& one : notes_on_durations(training_.shard.steps, idle_ns_)) training_.notes.push_back(std::move(one));
     if (training_.sharding.unassigned > 0 && !training_.sharding.units.empty())
       note(Severity::info, "sharded_unit_unknown", training_.sharding.unassigned,
            "all-gathers and reduce-scatters outside of FSDP's annotations, or whose call was not recorded",

@@ -49,6 +49,7 @@ struct Training {
   ingest::ShardTrace shard;
   bool on_device = false;
   bool device_not_recorded = false;  // the job used devices, but no event of them was read
+  std::int64_t whole_graphs = 0;     // CUDA graphs recorded as a whole: the kernels in them are unknown
   StepSource source = StepSource::none;
   std::int64_t parameter_bytes = 0;  // 0: unknown
   std::int64_t parameter_count = 0;
@@ -58,6 +59,7 @@ struct Training {
   bool sequences_recorded = false;  // collectives have the numbers of their library
   Parallelism parallelism = Parallelism::data;
   bool parameters_known = false;  // the size of each parameter is known, not only of buckets
+  bool sizes_assumed = false;     // ModelFacts::sizes_assumed
   std::vector<WindowTime> device_times;
   std::vector<ProcessGroup> groups;
   ShardedTraining sharding;          // without units: not recognised

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/import/trace/backwards.hpp"
+#include "analysis/import/trace/checked.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -40,13 +41,50 @@ void from_bounds(const std::vector<std::int64_t>& bounds, HostSteps& found) {
   }
 }
 
+// Optimizers that step in turn (a GAN, an actor and a critic, one optimizer for the embeddings) reduce other gradients
+// between each two of their steps. Returns the number of optimizer steps of one step: the shortest period of the
+// gradients between the bounds that is repeated at least once; 1 if all are alike or have no period.
+std::size_t optimizers_in_turn(const std::vector<std::int64_t>& bounds_ns, const std::vector<GradientMark>& gradients) {
+  constexpr std::size_t most = 8;
+  using Gradients = std::pair<std::int64_t, std::int64_t>;  // how many, and their elements
+  std::vector<Gradients> between;
+  auto next = gradients.begin();
+  const auto before = [](const GradientMark& mark, std::int64_t time_ns) { return mark.ready_ns < time_ns; };
+  for (std::size_t i = 0; i < bounds_ns.size(); ++i) {
+    const auto end = std::lower_bound(next, gradients.end(), bounds_ns[i], before);
+    if (i > 0) {
+      Gradients& sum = between.emplace_back();
+      for (; next != end; ++next) {
+        ++sum.first;
+        sum.second = sum_of(sum.second, next->numel);
+      }
+    }
+    next = end;
+  }
+  for (std::size_t period = 1; period <= most && 2 * period <= between.size(); ++period) {
+    bool repeats = true;
+    for (std::size_t i = period; i < between.size(); ++i) repeats = repeats && between[i] == between[i - period];
+    if (repeats) return period;
+  }
+  return 1;
+}
+
 HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const std::vector<Span>& forwards) {
   HostSteps found;
   if (!rank.steps.empty()) {
     found.source = StepSource::annotations;
     std::stable_sort(rank.steps.begin(), rank.steps.end(),
                      [](const StepMark& a, const StepMark& b) { return a.time.start_ns < b.time.start_ns; });
+    // Rounded times of neighbours may overlap by a microsecond.
+    const auto overlap_by_rounding = [](const Span& step, const Span& next) {
+      constexpr std::int64_t most_ns = 1000, least_part = 100;
+      const std::int64_t overlap_ns = step.end_ns - next.start_ns;
+      const std::int64_t shorter_ns = std::min(step.end_ns - step.start_ns, next.end_ns - next.start_ns);
+      return overlap_ns > 0 && overlap_ns <= std::min(most_ns, shorter_ns / least_part);
+    };
     for (const StepMark& mark : rank.steps) {
+      if (!found.steps.empty() && overlap_by_rounding(found.steps.back().time, mark.time))
+        found.steps.back().time.end_ns = mark.time.start_ns;
       if (!found.steps.empty() && mark.time.start_ns < found.steps.back().time.end_ns)
         ++found.left_out;
       else
@@ -58,6 +96,11 @@ HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const 
   if (optimizers.size() >= 2) {
     found.source = StepSource::optimizers;
     for (const Span& span : optimizers) bounds.push_back(span.end_ns);
+    const std::size_t in_turn = optimizers_in_turn(bounds, rank.gradients);
+    found.optimizers_in_turn = static_cast<std::int64_t>(in_turn);
+    std::vector<std::int64_t> whole;  // iterations of all optimizers
+    for (std::size_t i = 0; i < bounds.size(); i += in_turn) whole.push_back(bounds[i]);
+    bounds = std::move(whole);
   } else if (forwards.size() >= 2) {
     found.source = StepSource::forwards;
     for (const Span& span : forwards) bounds.push_back(span.start_ns);

@@ -37,11 +37,12 @@ enum class StepSource { none, annotations, optimizers, forwards };
 
 struct HostSteps {
   StepSource source = StepSource::none;
-  std::vector<HostStep> steps;     // in order, not overlapping
-  std::int64_t left_out = 0;       // marks that overlap the mark before
-  std::int64_t cut = 0;            // steps left out because recording began or stopped in them
-  bool cycle_unfinished = false;   // the training ended inside a cycle of the profiler's schedule
-  std::int64_t micro_batches = 1;  // annotated steps of a step: above 1 if each micro-batch was annotated
+  std::vector<HostStep> steps;          // in order, not overlapping
+  std::int64_t left_out = 0;            // marks that overlap the mark before
+  std::int64_t cut = 0;                 // steps left out because recording began or stopped in them
+  bool cycle_unfinished = false;        // the training ended inside a cycle of the profiler's schedule
+  std::int64_t micro_batches = 1;       // annotated steps of a step: above 1 if each micro-batch was annotated
+  std::int64_t optimizers_in_turn = 1;  // optimizer steps of a step that is bounded by them
 };
 
 // Consumes the rank's marks. The gradients must be ordered by time and the sorters finished.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 
 namespace ddpprof::import {
 namespace {
@@ -50,6 +52,23 @@ const KernelFamily* family_of(std::string_view kernel_name) {
   return &*found;
 }
 
+// Returns true if the kernel's own name, without the arguments of its template, contains the name of a collective of
+// several ranks: flashinfer::trtllm_allreduce_fusion::…, quickreduce::allreduce_prototype_twoshot<…>. A reduction of
+// all threads of a warp or a block stays on one device.
+bool is_named_as_collective(std::string_view kernel_name) {
+  std::string letters;
+  for (const char c : kernel_name.substr(0, kernel_name.find_first_of("<(")))
+    if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view word : {"allreduce", "allgather", "reducescatter", "alltoall"}) {
+    const std::size_t at = letters.find(word);
+    if (at == std::string::npos) continue;
+    const std::string_view before = std::string_view(letters).substr(0, at);
+    return !before.ends_with("warp") && !before.ends_with("block") && !before.ends_with("thread") &&
+           !before.ends_with("cta");
+  }
+  return false;
+}
+
 struct Backend {
   std::string_view name;
   BackendKind kind;
@@ -64,7 +83,9 @@ constexpr std::array backends{
 
 }  // namespace
 
-bool is_collective_kernel(std::string_view kernel_name) { return family_of(kernel_name) != nullptr; }
+bool is_collective_kernel(std::string_view kernel_name) {
+  return family_of(kernel_name) != nullptr || is_named_as_collective(kernel_name);
+}
 
 CollectiveOp collective_op_of_kernel(std::string_view kernel_name) {
   const CollectiveOp named = collective_op(kernel_name);

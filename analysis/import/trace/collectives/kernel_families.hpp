@@ -9,7 +9,7 @@
 namespace ddpprof::import {
 
 // Returns true for kernels that communicate between ranks, by their names: NCCL and RCCL in all versions, oneCCL, HCCL,
-// DeepEP, NVSHMEM, symmetric memory, MSCCL and MSCCL++.
+// DeepEP, NVSHMEM, symmetric memory, MSCCL and MSCCL++, and kernels with the name of a collective such as all-reduce.
 //
 // Names are the second source. A kernel that was launched by a recorded collective call communicates whatever its name
 // is (collective_launches.hpp).

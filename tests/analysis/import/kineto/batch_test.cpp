@@ -53,6 +53,27 @@ TEST(Batch, WhateverOrderTheFileHasItsForwardsIn) {
   EXPECT_EQ(made.batch(), 48);
 }
 
+// The first step of five has a rest of 7 samples. A later layer has another leading dimension.
+TEST(Batch, OfTheMostSteps) {
+  Made made;
+  for (std::int64_t step = 0; step < 5; ++step) {
+    Event event;
+    const std::string name = "ProfilerStep#" + std::to_string(step);
+    event.phase = 'X';
+    event.category = "user_annotation";
+    event.name = name;
+    event.start_ns = 1000 * (step + 1);
+    event.duration_ns = 1000;
+    event.pid = event.tid = "1";
+    made.reader.event(event, 0);
+    made.linear(1000 * (step + 1) + 100, step == 0 ? 7 : 32);
+    made.linear(1000 * (step + 1) + 300, 512);
+  }
+  EXPECT_EQ(made.batch(), 32);
+  EXPECT_EQ(made.rank.smallest_batch, 7);
+  EXPECT_EQ(made.rank.largest_batch, 32);
+}
+
 TEST(Batch, WithoutForwardsOfTheFirstOperation) {
   Made made;
   for (std::int64_t i = many; i > 0; --i) made.linear(100 * i, i == 1 ? 48 : 9);

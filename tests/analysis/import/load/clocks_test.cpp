@@ -42,7 +42,8 @@ TEST(Clocks, RanksOfOneClockGetTheOffsetThatIsKnownBest) {
   }
   EXPECT_EQ(shards[1].clock->offset_ns, shards[2].clock->offset_ns);
   EXPECT_EQ(shards[1].clock->at_ns, shards[2].clock->at_ns);
-  EXPECT_NE(shards[1].clock->measured_offset_ns, shards[2].clock->measured_offset_ns) << "measured with its own collectives";
+  EXPECT_NE(shards[1].clock->measured_offset_ns, shards[2].clock->measured_offset_ns)
+      << "measured with its own collectives";
 }
 
 // With two collectives in common, rank 1's clock alone could not be aligned; rank 2 has the same clock.
@@ -52,6 +53,27 @@ TEST(Clocks, ARankWithTooFewCollectivesIsAlignedByAnotherOfItsClock) {
   align_ranks(shards, {{"a"}, {"b"}, {"b"}});
   EXPECT_EQ(shards[1].clock->offset_ns, 5'000'000);
   EXPECT_EQ(shards[1].clock->uncertainty_ns, shards[2].clock->uncertainty_ns);
+}
+
+// Rank 3 of a 2 × 2 mesh shares its groups with ranks 1 and 2 only.
+TEST(Clocks, ARankWithoutAGroupOfRankZeroIsAlignedThroughAnother) {
+  std::vector<LoadedShard> shards = {rank_of(0, 0, 0), rank_of(1, 5'000'000, 1'000), rank_of(3, 9'000'000, 0)};
+  const std::vector<CollectiveFact> with_zero = shards[1].trace.collectives;
+  for (const std::size_t rank : {std::size_t{1}, std::size_t{2}})
+    for (CollectiveFact fact : with_zero) {
+      const std::int64_t later_ns = (rank == 2 ? -4'000'000 : 0) + 400'000;
+      fact.communicator = 8;
+      fact.launch_ns = *fact.launch_ns + later_ns;
+      fact.start_ns = *fact.start_ns + later_ns;
+      fact.end_ns = *fact.end_ns + later_ns;
+      if (rank == 2 && fact.sequence == 0) shards[2].trace.collectives.clear();
+      shards[rank].trace.collectives.push_back(fact);
+    }
+  align_ranks(shards, {{"a"}, {"b"}, {"c"}});
+  ASSERT_TRUE(shards[2].clock->uncertainty_ns);
+  EXPECT_EQ(shards[2].clock->reference, store::ClockReference::exchange);
+  EXPECT_NEAR(static_cast<double>(shards[2].clock->offset_ns), 9'000'000, 2'000);
+  EXPECT_GE(*shards[2].clock->uncertainty_ns, *shards[1].clock->uncertainty_ns);
 }
 
 TEST(Clocks, RanksOfTheirOwnClocksKeepTheirOwnOffsets) {

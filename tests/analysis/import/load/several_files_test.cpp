@@ -2,6 +2,7 @@
 // missing disk.
 #include <gmock/gmock.h>
 
+#include "analysis/import/load/ranks.hpp"
 #include "tests/analysis/import/kineto/trace_text.hpp"
 #include "tests/analysis/import/load/imported.hpp"
 
@@ -221,6 +222,57 @@ TEST(SeveralFiles, RanksUnlikeAreSaidWithWhoDiffers) {
                             HasSubstr("backends: most ranks nccl, but rank 2 (c.json) gloo")));
   EXPECT_THAT(message_of(imported, "steps_unlike"), HasSubstr("rank 1 (b.json) 5"));
   EXPECT_THAT(imported.counts().at("steps_unlike"), 1);
+}
+
+// Sizes that each rank derived from its own durations: rank 0 waited in bucket 0 for rank 1.
+TEST(SeveralFiles, AssumedSizesAreThoseOfTheRankThatWaitedLeast) {
+  std::vector<ingest::LoadedShard> shards(2);
+  const std::int64_t ends_ns[2][2] = {{400, 700}, {100, 400}}, bytes[2][2] = {{70, 30}, {40, 60}};
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    for (std::int32_t bucket = 0; bucket < 2; ++bucket) {
+      ingest::CollectiveFact fact;
+      fact.bucket = bucket;
+      fact.start_ns = 100 * bucket;
+      fact.end_ns = ends_ns[rank][bucket];
+      fact.bytes = bytes[rank][bucket];
+      shards[rank].trace.collectives.push_back(fact);
+      shards[rank].trace.parameters.push_back({1 - bucket, "bucket", bytes[rank][bucket] / 4, bytes[rank][bucket]});
+    }
+  share_assumed_sizes(shards);
+  for (const ingest::LoadedShard& shard : shards) {
+    EXPECT_EQ(shard.trace.collectives[0].bytes, 40);
+    EXPECT_EQ(shard.trace.collectives[1].bytes, 60);
+    EXPECT_EQ(shard.trace.parameters[0].bytes, 40);
+  }
+}
+
+TEST(SeveralFiles, TheSameTracesInTwoFoldersAreSaid) {
+  const Folder folder;
+  std::vector<std::filesystem::path> files;
+  for (const char* name : {"one", "two"}) {
+    std::filesystem::create_directories(folder.path() / name);
+    for (int rank = 0; rank < 2; ++rank)
+      files.push_back(folder.write(std::string(name) + "/rank" + std::to_string(rank) + ".json", sound(rank, 2)));
+  }
+  EXPECT_THAT(message_of(import_files(folder, files), "same_job"), HasSubstr("given twice"));
+  files.resize(2);
+  EXPECT_EQ(import_files(folder, files).told.count("same_job"), 0U);
+}
+
+// CUPTI failed on rank 1: its host launched kernels, and the trace has none.
+TEST(SeveralFiles, ARankWithoutItsDevicesIsLeftOut) {
+  const Folder folder;
+  TraceText without = sound_trace(1, 2);
+  std::erase_if(without.events, [](const std::string& event) {
+    return event.find("\"kernel\"") != event.npos || event.find("\"gpu_memcpy\"") != event.npos;
+  });
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", without.text())});
+  EXPECT_EQ(imported.error, "");
+  EXPECT_THAT(message_of(imported, "rank_without_devices"), HasSubstr("b.json (rank 1)"));
+  EXPECT_THAT(message_of(imported, "rank_missing"), HasSubstr("no file of rank 1 of 2"));
+  EXPECT_THAT(ranks_of(imported), ElementsAre(0));
+  EXPECT_EQ(imported.told.count("device_not_recorded"), 0U);
 }
 
 TEST(SeveralFiles, TwoImportsAreTwoMeasurements) {

@@ -22,12 +22,18 @@ TEST(LaunchOrder, AgreesWithLookingAtEverySlice) {
       slice.start_ns = slice.launch_ns + draw(40);  // unordered
       slice.end_ns = slice.start_ns + draw(20);
       slice.work = static_cast<Work>(draw(works));
+      slice.stream = static_cast<std::int32_t>(draw(3));
       order.add(slice);
     }
     order.finish();
     for (const std::int64_t moment : moments) {
       std::optional<std::int64_t> computed, done, begun;
+      const auto kernel = [](const Slice& slice) { return slice.work == Work::compute; };
       for (const Slice& slice : slices) {
+        // Copies of a stream without kernels run beside the phases.
+        if ((slice.work == Work::copy || slice.work == Work::set) && std::ranges::any_of(slices, kernel) &&
+            std::ranges::none_of(slices, [&](const Slice& one) { return kernel(one) && one.stream == slice.stream; }))
+          continue;
         const bool counts = slice.work != Work::communication;
         if (slice.launch_ns < moment) {
           done = std::max(done.value_or(INT64_MIN), slice.end_ns);

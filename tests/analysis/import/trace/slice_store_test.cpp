@@ -1,6 +1,6 @@
 // Slices and the calls that launched them; impossible durations, and slices that only overlap.
-#include "analysis/import/trace/collectives/kernel_families.hpp"
 #include "analysis/import/trace/slice_store.hpp"
+#include "analysis/import/trace/collectives/kernel_families.hpp"
 
 #include <gmock/gmock.h>
 
@@ -173,12 +173,17 @@ TEST(SliceStore, TotalsOfANameByKind) {
 }
 
 TEST(Slice, CollectiveKernelsByTheirNames) {
-  for (const char* name : {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
-                           "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                           "ncclAllReduceRingLLKernel_sum_f32(ncclColl)", "ncclFunction_Broadcast",
-                           "void rccl::kernel<1>", "mscclKernel_Sum_float_LL"})
+  for (const char* name :
+       {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "ncclAllReduceRingLLKernel_sum_f32(ncclColl)", "ncclFunction_Broadcast", "void rccl::kernel<1>",
+        "mscclKernel_Sum_float_LL",
+        "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<...>(...)",
+        "void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<__half>>(...)"})
     EXPECT_TRUE(is_collective_kernel(name)) << name;
-  for (const char* name : {"gemm", "void at::native::vectorized_elementwise_kernel<4>", "Memcpy DtoD", ""})
+  for (const char* name : {"gemm", "void at::native::vectorized_elementwise_kernel<4>", "Memcpy DtoD", "",
+                           "void warpAllReduce<float>(float*)", "void layer_norm<BlockAllReduce<float>>(float*)",
+                           "void softmax_block_all_reduce(float*)"})
     EXPECT_FALSE(is_collective_kernel(name)) << name;
 }
 

@@ -75,6 +75,51 @@ TEST(FindSteps, OptimizersBoundThemElse) {
   EXPECT_EQ(found.steps[1].time.end_ns, 3000);
 }
 
+// Optimizer steps every 100 ns without annotations, each after gradients of these numbers of elements.
+HostSteps of_optimizers(const std::vector<std::vector<std::int64_t>>& gradients) {
+  RankTrace rank{SortOptions{}};
+  std::int64_t at = 0;
+  for (const std::vector<std::int64_t>& each : gradients) {
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      GradientMark mark;
+      mark.ready_ns = at + 10 + static_cast<std::int64_t>(i);
+      mark.numel = each[i];
+      rank.gradients.push_back(mark);
+    }
+    rank.optimizers.push_back({at + 80, at + 90});
+    at += 100;
+  }
+  return steps_of(rank);
+}
+
+// A GAN steps its discriminator's optimizer and its generator's: an iteration has both. Two optimizers of one backward
+// step one after the other. WGAN steps the discriminator several times. Experts get gradients irregularly.
+TEST(FindSteps, OptimizersThatStepInTurnAreOneStep) {
+  const std::vector<std::int64_t> d{10, 20}, g{10, 20, 30}, none{};
+  const auto steps = [](const std::vector<std::vector<std::int64_t>>& gradients) {
+    const HostSteps found = of_optimizers(gradients);
+    return std::pair(found.optimizers_in_turn, found.steps.size());
+  };
+  EXPECT_EQ(steps({d, g, d, g, d, g, d}), (std::pair<std::int64_t, std::size_t>{2, 3}));
+  EXPECT_EQ(steps({g, none, g, none, g}), (std::pair<std::int64_t, std::size_t>{2, 2}));
+  EXPECT_EQ(steps({d, d, d, g, d, d, d, g, d}), (std::pair<std::int64_t, std::size_t>{4, 2}));
+  EXPECT_EQ(steps({d, d, d, d, d}), (std::pair<std::int64_t, std::size_t>{1, 4}));
+  EXPECT_EQ(steps({d, g, d, d, g, g, d}), (std::pair<std::int64_t, std::size_t>{1, 6}));
+  EXPECT_EQ(of_optimizers({d, g, d, g, d, g, d}).steps[0].time.end_ns, 290);
+}
+
+// Rounded to microseconds, an annotation may begin one before its neighbour's end.
+TEST(FindSteps, AnnotationsThatOverlapByRoundingAreKept) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 0, 0, 1'000'001);
+  annotate(rank, 1, 1'000'000, 2'000'000);
+  annotate(rank, 2, 1'900'000, 3'000'000);
+  const HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps.size(), 2U);
+  EXPECT_EQ(found.steps[0].time.end_ns, 1'000'000);
+  EXPECT_EQ(found.left_out, 1);
+}
+
 TEST(FindSteps, ForwardsBoundThemElse) {
   RankTrace rank{SortOptions{}};
   rank.optimizers = {{900, 1000}};

@@ -1,0 +1,54 @@
+#include "analysis/import/trace/steps/step_notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::import {
+
+using ingest::Severity;
+
+std::vector<Note> notes_on_durations(std::span<const ingest::StepFact> steps, std::span<const std::int64_t> idle_ns) {
+  std::vector<Note> notes;
+  std::vector<double> durations_ns, idle_shares;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    durations_ns.push_back(static_cast<double>(steps[i].time.end_ns - steps[i].time.start_ns));
+    if (i < idle_ns.size() && durations_ns.back() > 0.0)
+      idle_shares.push_back(static_cast<double>(idle_ns[i]) / durations_ns.back());
+  }
+  constexpr std::size_t fewest = 3;  // of two steps neither is usual
+  constexpr double many = 5.0;       // medians
+  if (durations_ns.size() >= fewest) {
+    const double median_ns = stats::median(durations_ns);
+    const auto slow = std::ranges::count_if(durations_ns, [&](double one) { return one > many * median_ns; });
+    if (slow > 0)
+      notes.push_back(
+          {Severity::warning, "slow_steps", slow,
+           fmt::format("{} of {} steps last more than {:.0f} times the median of {:.3g} ms, the longest {:.3g} ms: "
+                       "they do other work too, such as a checkpoint, an evaluation or compilation",
+                       slow, durations_ns.size(), many, median_ns * 1e-6, std::ranges::max(durations_ns) * 1e-6),
+           "step times are medians and shares are those of the other steps, so neither contains this time; a whole "
+           "training does. Profile after warm-up, and outside of checkpoints"});
+  }
+  if (const double idle = idle_shares.empty() ? 0.0 : stats::median(idle_shares); idle > 0.5)
+    notes.push_back(
+        {Severity::warning, "device_idle", static_cast<std::int64_t>(idle_shares.size()),
+         fmt::format("the devices were idle for {:.0f} % of the median step: the host launched too slowly",
+                     100.0 * idle),
+         "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
+         "it. Predictions have this time as the term host. Usual remedies: CUDA graphs, torch.compile, a larger batch "
+         "per worker"});
+  return notes;
+}
+
+Note note_on_batches(const RankTrace& rank) {
+  return {
+      Severity::warning, "batch_varies", 1,
+      fmt::format("the batch differs between steps, from {} to {} samples: that of most steps, {}, is used for all",
+                  rank.smallest_batch, rank.largest_batch, rank.batch.value_or(0)),
+      "throughput, global batch and learning rate are those of this batch; give --batch-per-worker for another one"};
+}
+
+}  // namespace ddpprof::import
