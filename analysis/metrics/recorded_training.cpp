@@ -2,10 +2,13 @@
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
+#include <utility>
 
 namespace ddpprof::metrics {
 namespace {
@@ -44,13 +47,57 @@ std::optional<RecordedTraining> recorded_training(SQLite::Database& db,
   return training;
 }
 
-std::optional<bool> is_adaptive(std::string_view optimizer) {
+OptimizerFamily family_of(std::string_view optimizer) {
   std::string name;
-  for (const char c : optimizer) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-  for (const char* family : {"adam", "rmsprop", "adagrad", "adadelta", "adafactor", "lamb", "lion"})
-    if (has(family)) return true;
-  if (has("sgd")) return false;
+  for (const char c : optimizer)
+    if (c != '_') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  // The first part that the name contains decides.
+  constexpr std::array<std::pair<std::string_view, OptimizerFamily>, 18> parts{{
+      {"lbfgs", OptimizerFamily::uncovered},
+      {"rprop", OptimizerFamily::uncovered},
+      {"muon", OptimizerFamily::uncovered},
+      {"shampoo", OptimizerFamily::uncovered},
+      {"adafactor", OptimizerFamily::uncovered},
+      {"adadelta", OptimizerFamily::uncovered},
+      {"adahessian", OptimizerFamily::uncovered},
+      {"lion", OptimizerFamily::uncovered},
+      {"sophia", OptimizerFamily::uncovered},
+      {"signsgd", OptimizerFamily::uncovered},
+      {"asgd", OptimizerFamily::uncovered},
+      {"rmsprop", OptimizerFamily::rmsprop},
+      {"adagrad", OptimizerFamily::adagrad},
+      {"lamb", OptimizerFamily::lamb},
+      {"adam", OptimizerFamily::adam},
+      {"adaptive", OptimizerFamily::adam},
+      {"lars", OptimizerFamily::lars},
+      {"sgd", OptimizerFamily::sgd},
+  }};
+  const auto found =
+      std::ranges::find_if(parts, [&](const auto& part) { return name.find(part.first) != std::string::npos; });
+  return found == parts.end() ? OptimizerFamily::unknown : found->second;
+}
+
+learning_rate::AdamSettings usual_settings(OptimizerFamily family) {
+  learning_rate::AdamSettings settings;
+  if (family == OptimizerFamily::rmsprop) settings = {0.0, 0.99, settings.epsilon};  // α of torch.optim.RMSprop
+  if (family == OptimizerFamily::adagrad) settings = {0.0, 0.0, settings.epsilon};
+  return settings;
+}
+
+std::optional<bool> is_adaptive(std::string_view optimizer) {
+  switch (family_of(optimizer)) {
+    case OptimizerFamily::sgd:
+    case OptimizerFamily::lars:
+      return false;
+    case OptimizerFamily::adam:
+    case OptimizerFamily::rmsprop:
+    case OptimizerFamily::adagrad:
+    case OptimizerFamily::lamb:
+      return true;
+    case OptimizerFamily::unknown:
+    case OptimizerFamily::uncovered:
+      break;
+  }
   return std::nullopt;
 }
 

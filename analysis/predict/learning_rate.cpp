@@ -33,6 +33,7 @@ learning_rate::Plan plan_of(const LearningRateOptions& options, std::int64_t wor
   plan.warmup_epochs = options.warmup_epochs;
   plan.epochs = options.epochs;
   plan.adaptive_optimizer = options.adaptive_optimizer;
+  plan.adam = options.adam;
   plan.decay = options.decay;
   plan.noise_scale_samples = options.noise_scale_samples;
   plan.batches_span_epochs = options.applied;

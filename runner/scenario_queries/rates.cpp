@@ -84,6 +84,7 @@ RateQuestion recorded_question(store::Database& database) {
     question.optimizer = training->optimizer;
     question.adaptive = metrics::is_adaptive(training->optimizer);
     fit::LearningRateOptions& options = question.options;
+    options.adam = metrics::usual_settings(metrics::family_of(training->optimizer));
     if (question.base_known) options.base_lr = training->learning_rate;
     options.base_workers = training->workers;
     options.samples_per_worker = question.batch * question.accumulation;

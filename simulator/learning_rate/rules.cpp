@@ -104,12 +104,15 @@ const char* word(Rule rule) {
 std::optional<std::string> refusal(Rule rule, const Plan& plan) {
   const double kappa = unscaled(plan).kappa;
   if (rule == Rule::square_root && plan.adaptive_optimizer && !scale_adam(plan.adam, kappa).valid) {
-    const bool first = plan.adam.beta1 <= plan.adam.beta2;  // the smaller one runs out first
+    // The smaller average runs out first; 0 is none, as in RMSprop.
+    const bool momentum = plan.adam.beta1 > 0.0, squares = plan.adam.beta2 > 0.0;
+    const bool first = momentum && (!squares || plan.adam.beta1 <= plan.adam.beta2);
     const double beta = first ? plan.adam.beta1 : plan.adam.beta2;
-    const std::string name = first ? "β₁" : "β₂";
-    return "κ = " + number(kappa) + ", the ratio of the global batches, is too large for the square-root rule for Adam: " +
-           "it also divides the " + number(1.0 / (1.0 - beta)) + " steps of the average with " + name + " by κ, so κ (1 − " +
-           name + ") must be below 1; expected a global batch below " +
+    const std::string name = first ? "β₁" : momentum ? "β₂" : "α";
+    return "κ = " + number(kappa) + ", the ratio of the global batches, is too large for the square-root rule for " +
+           (momentum ? "Adam" : "RMSprop") + ": " + "it also divides the " + number(1.0 / (1.0 - beta)) +
+           " steps of the average with " + name + " by κ, so κ (1 − " + name +
+           ") must be below 1; expected a global batch below " +
            number(static_cast<double>(plan.base_batch) / (1.0 - beta)) +
            " samples, or a rate tuned at a larger base batch";
   }

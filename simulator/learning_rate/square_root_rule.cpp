@@ -26,12 +26,14 @@ ScaledAdam scale_adam(const AdamSettings& base, double kappa) {
     }
   }
   if (!(base.epsilon >= 0.0)) throw std::invalid_argument("scale_adam: epsilon is below 0");
+  const auto scaled_beta = [&](double beta) { return beta > 0.0 ? 1.0 - kappa * (1.0 - beta) : 0.0; };
   ScaledAdam scaled;
-  scaled.settings = {1.0 - kappa * (1.0 - base.beta1), 1.0 - kappa * (1.0 - base.beta2),
-                     base.epsilon / std::sqrt(kappa)};
+  scaled.settings = {scaled_beta(base.beta1), scaled_beta(base.beta2), base.epsilon / std::sqrt(kappa)};
   // Not kappa (1 - beta) < 1: 10 (1 - 0.9) is just below 1 in doubles, and a beta of 2e-16 is not a valid beta.
   constexpr double no_average = 1e-9;
-  scaled.valid = kappa <= 1.0 || (scaled.settings.beta1 > no_average && scaled.settings.beta2 > no_average);
+  const auto averages = [&](double beta, double at_kappa) { return beta == 0.0 || at_kappa > no_average; };
+  scaled.valid =
+      kappa <= 1.0 || (averages(base.beta1, scaled.settings.beta1) && averages(base.beta2, scaled.settings.beta2));
   return scaled;
 }
 

@@ -21,7 +21,8 @@ struct ScaledAdam {
   bool valid = true;  // false from kappa (1 - beta1) >= 1 on: no beta1 averages over less than one step
 };
 
-// Returns the other settings of Adam at kappa. Throws std::invalid_argument for a kappa that is not positive, betas
+// Returns the other settings of Adam at kappa. A beta of 0 averages nothing and stays 0, as in RMSprop, which has no
+// beta1. Throws std::invalid_argument for a kappa that is not positive, betas
 // outside [0, 1) or an epsilon below 0.
 ScaledAdam scale_adam(const AdamSettings&, double kappa);
 

@@ -13,7 +13,9 @@ namespace ddpprof::learning_rate {
 namespace {
 
 using Warnings = std::vector<Warning>;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // Goyal et al. 2017, section 5.1: ResNet-50, 32 images a GPU, rate 0.1 kn / 256, 5 epochs of warm-up, a tenth at epochs
 // 30, 60 and 80 of 90.
@@ -142,6 +144,21 @@ TEST(Rules, DoubtWhatTheyWereNotShownFor) {
         << to_string(rule);
     EXPECT_EQ(std::ranges::count(schedule_of(rule, low).warnings, Warning::gain_below_one), rule == Rule::adascale);
   }
+}
+
+// RMSprop averages squares only (its α is 0.99), Adagrad averages nothing: the limit of β₁ is not theirs.
+TEST(Rules, SquareRootOfOptimizersWithoutAnAverageOfGradients) {
+  Plan plan = resnet50(256);  // kappa 32
+  plan.adaptive_optimizer = true;
+  plan.adam = {0.0, 0.99, 1e-8};
+  EXPECT_DOUBLE_EQ(schedule_of(Rule::square_root, plan).target_lr, 0.1 * std::sqrt(32.0));
+  EXPECT_EQ(scale_adam(plan.adam, 32.0).settings.beta1, 0.0);
+  EXPECT_NEAR(scale_adam(plan.adam, 32.0).settings.beta2, 0.68, 1e-12);
+  plan.workers = 1024;  // kappa 128
+  EXPECT_THAT(refusal(Rule::square_root, plan).value_or(""),
+              AllOf(HasSubstr("for RMSprop"), HasSubstr("κ (1 − α) must be below 1"), Not(HasSubstr("β₁"))));
+  plan.adam = {0.0, 0.0, 1e-8};
+  EXPECT_EQ(refusal(Rule::square_root, plan), std::nullopt);
 }
 
 // Malladi et al. 2022: 1 - beta' = kappa (1 - beta), which no average has from 1 on. 10 (1 - 0.9) is that very limit.

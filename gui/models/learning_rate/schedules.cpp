@@ -198,7 +198,8 @@ std::string limits_text(const RateInputs& inputs) {
                                      : ". This file has no usable value of it: beyond the limit, try the square-root "
                                        "rate as well as the linear rate.";
   if (inputs.options.adaptive_optimizer) {
-    const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, schedule_of(inputs, Rule::linear)->kappa);
+    const learning_rate::ScaledAdam adam =
+        learning_rate::scale_adam(inputs.options.adam, schedule_of(inputs, Rule::linear)->kappa);
     text += adam.valid ? " For Adam, the square-root rule also changes the betas and epsilon (table By rule)."
                        : " For Adam, the square-root rule ends here too: κ (1 − β₁) is 1 or more.";
   }

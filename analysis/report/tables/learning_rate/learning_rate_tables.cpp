@@ -97,10 +97,10 @@ Table rules_table(const fit::LearningRateOptions& options) {
     Cell beta1, beta2, epsilon;
     const bool refused = learning_rate::refusal(learning_rate::Rule::square_root, plan).has_value();
     if (options.adaptive_optimizer) {
-      const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, linear.kappa);
+      const learning_rate::ScaledAdam adam = learning_rate::scale_adam(options.adam, linear.kappa);
       if (adam.valid) {
-        beta1 = adam.settings.beta1;
-        beta2 = adam.settings.beta2;
+        if (adam.settings.beta1 > 0.0) beta1 = adam.settings.beta1;
+        if (adam.settings.beta2 > 0.0) beta2 = adam.settings.beta2;
         epsilon = adam.settings.epsilon;
       }
     }

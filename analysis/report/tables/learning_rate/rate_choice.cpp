@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "analysis/metrics/recorded_training.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "simulator/learning_rate/rules.hpp"
 
@@ -11,6 +12,9 @@ namespace ddpprof::report {
 namespace {
 
 using learning_rate::Rule;
+using metrics::OptimizerFamily;
+
+bool is_usual(Rule rule) { return rule == Rule::linear || rule == Rule::square_root; }
 
 // A rule's factor and rate at one N; unknown if the rule refuses this N.
 struct Scaled {
@@ -31,8 +35,15 @@ Scaled scaled(const RateChoice& choice, Rule rule, std::int64_t workers) {
 
 Rule rule_of(const RateChoice& choice) {
   const Rule named = choice.options.rule;
-  if (choice.options.applied || (named != Rule::linear && named != Rule::square_root)) return named;
-  return choice.adaptive.value_or(false) ? Rule::square_root : Rule::linear;
+  if (choice.options.applied || !is_usual(named)) return named;
+  switch (metrics::family_of(choice.optimizer)) {
+    case OptimizerFamily::lamb:
+      return Rule::lamb;
+    case OptimizerFamily::lars:
+      return Rule::lars;
+    default:
+      return choice.adaptive.value_or(false) ? Rule::square_root : Rule::linear;
+  }
 }
 
 Table rate_choice_table(const RateChoice& choice) {
@@ -43,12 +54,14 @@ Table rate_choice_table(const RateChoice& choice) {
   table.note = fmt::format(
       "Factor: the rate at this N / the base rate. The base rate is the one tuned at a global batch of {} samples. "
       "Linear is the rule for SGD (Goyal et al. 2017), square root the rule for Adam and similar optimizers (Malladi "
-      "et al. 2022).{}{}",
+      "et al. 2022) and, with rates for each layer, for LAMB (You et al. 2020).{}{}",
       base_batch,
       choice.base_known ? "" : " No base rate is recorded: ddpprof lr FILE.db --workers N --base LR gives the rates.",
-      choice.adaptive ? ""
-                      : " The optimizer is not recorded: the first rule is for SGD, the other for Adam (ddpprof lr "
-                        "--optimizer).");
+      choice.adaptive ? std::string()
+                      : fmt::format(" {}: the first rule is for SGD, the other for Adam (ddpprof lr --optimizer).",
+                                    choice.optimizer.empty()
+                                        ? "The optimizer is not recorded"
+                                        : "The name " + choice.optimizer + " does not show the optimizer's rule"));
   table.empty = "No worker counts given. Give at least one, for example 8,16,64.";
   table.columns = {count("workers", "N", "workers"),
                    count("global_batch_samples", "global batch", "samples"),
@@ -63,18 +76,23 @@ Table rate_choice_table(const RateChoice& choice) {
                    prose("note", "note")};
   table.key_columns = 1;
   table.columns.back().hide_zero = true;
+  if (!choice.adaptive && metrics::family_of(choice.optimizer) == OptimizerFamily::uncovered) {
+    table.empty = "No rule covers " + choice.optimizer +
+                  ": the linear rule is for SGD, the square-root rule for Adam. Search for the rate at this batch.";
+    return table;
+  }
   const Rule rule = rule_of(choice);
-  const bool usual = rule == Rule::linear || rule == Rule::square_root;
+  const bool usual = is_usual(rule);
   const Rule other = rule == Rule::linear ? Rule::square_root : Rule::linear;
   for (const std::int64_t workers :
        std::set<std::int64_t>(choice.options.workers.begin(), choice.options.workers.end())) {
     const Scaled first = scaled(choice, rule, workers);
     const Scaled second = usual ? scaled(choice, other, workers) : Scaled{};
     table.rows.push_back({workers, learning_rate::global_batch(workers, choice.options.samples_per_worker),
-                          choice.optimizer.empty() ? Cell() : Cell(choice.optimizer), learning_rate::to_string(rule),
-                          first.factor, first.rate, usual ? Cell(learning_rate::to_string(other)) : Cell(),
-                          second.factor, second.rate, base_batch,
-                          first.refused.empty() ? Cell() : Cell(first.refused)});
+                          choice.optimizer.empty() || !choice.adaptive ? Cell() : Cell(choice.optimizer),
+                          learning_rate::to_string(rule), first.factor, first.rate,
+                          usual ? Cell(learning_rate::to_string(other)) : Cell(), second.factor, second.rate,
+                          base_batch, first.refused.empty() ? Cell() : Cell(first.refused)});
   }
   return table;
 }

@@ -16,11 +16,13 @@ struct RateChoice {
   std::optional<bool> adaptive;      // the optimizer scales the rate of each parameter; empty: unknown
 };
 
-// Returns the rule for the optimizer: linear for SGD, square root for adaptive optimizers (simulator/learning_rate). A
-// rule that the training applied, or that is neither linear nor square root, stays.
+// Returns the rule for the optimizer: linear for SGD, LARS and LAMB for theirs, square root for other adaptive
+// optimizers (simulator/learning_rate). A rule that the training applied, or that is neither linear nor square root,
+// stays.
 learning_rate::Rule rule_of(const RateChoice&);
 
-// One row for each of the options' N. Factor: target rate / base rate. Throws std::invalid_argument if the options are
+// One row for each of the options' N; none if no rule covers the optimizer (metrics::OptimizerFamily::uncovered), with
+// the reason in Table::empty. Factor: target rate / base rate. Throws std::invalid_argument if the options are
 // invalid.
 Table rate_choice_table(const RateChoice&);
 
