@@ -163,6 +163,9 @@ class LearningRateSubcommand final : public Subcommand {
                                                     ? scenario_queries::stored_question(*scenario, database, measured)
                                                     : scenario_queries::recorded_question(database);
       fit::LearningRateOptions& options = question.options;
+      if (!question.no_rate.empty())
+        throw Failure(ExitCode::data, file_ + ": " + question.no_rate, "",
+                      "give a trace of a training in which every rank processes its own samples");
       options.workers.assign(workers.begin(), workers.end());
       // The rate was tuned with the scenario's batch, also if the question has another batch.
       if ((batch_ || accumulation_) && !base_workers_ && question.batch > 0) options.tuned_batch = options.base_batch();

@@ -1,5 +1,6 @@
 #include "analysis/metrics/measured.hpp"
 
+#include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
@@ -19,7 +20,8 @@ namespace {
 
 constexpr const char* steps_query =
     "SELECT sh.measurement_id, m.repeat, st.step, st.kind, COUNT(*), AVG(st.duration_ns), MIN(st.duration_ns), "
-    "SUM(st.samples) * CASE m.kind WHEN 'import' THEN m.world_size ELSE COUNT(DISTINCT sh.rank) END / "
+    "SUM(st.samples) * CASE m.kind WHEN 'import' THEN COALESCE(CASE WHEN json_valid(m.options) THEN "
+    "json_extract(m.options, '$.replicas') END, m.world_size) ELSE COUNT(DISTINCT sh.rank) END / "
     "COUNT(DISTINCT sh.rank), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
     "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
     "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
@@ -82,7 +84,7 @@ class ExposedWaits {
 auto key(const Configuration& c) {
   return std::tie(c.model, c.strategy, c.batch_per_worker, c.accumulation, c.world_size, c.kind, c.backend, c.device,
                   c.precision, c.threads_per_rank, c.cores, c.nodes, c.parameter_count, c.parameter_bytes,
-                  c.oversubscription);
+                  c.oversubscription, c.replicas);
 }
 
 Configuration read_configuration(SQLite::Statement& row) {
@@ -96,6 +98,7 @@ Configuration read_configuration(SQLite::Statement& row) {
     *number = row.getColumn(i++).getInt64();
   }
   c.oversubscription = row.getColumn(i).getDouble();
+  if (const SQLite::Column replicas = row.getColumn(17); !replicas.isNull()) c.replicas = replicas.getInt64();
   return c;
 }
 
@@ -107,7 +110,8 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   SQLite::Statement measurements(
       db,
       "SELECT id, kind, strategy, backend, device, model, precision, world_size, batch_per_worker, accumulation, "
-      "threads_per_rank, cores, nodes, parameter_count, parameter_bytes, oversubscription, status = 'failed' "
+      "threads_per_rank, cores, nodes, parameter_count, parameter_bytes, oversubscription, status = 'failed', "
+      "CASE WHEN kind = 'import' AND json_valid(options) THEN json_extract(options, '$.replicas') END "
       "FROM measurement "
       "WHERE kind IN ('train', 'import') ORDER BY model, strategy, batch_per_worker, accumulation, world_size, repeat, "
       "id");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Configuration {
   std::int64_t world_size = 0, batch_per_worker = 0, accumulation = 0, threads_per_rank = 0, cores = 0, nodes = 0;
   std::int64_t parameter_count = 0, parameter_bytes = 0;
   double oversubscription = 0;
+  // Ranks that process different samples, if these are not all ranks: the data parallel replicas of an import with
+  // another parallelism. 0: unknown.
+  std::optional<std::int64_t> replicas;
   std::vector<std::int64_t> measurements;  // ids, by repeat
   std::vector<std::int64_t> failed;        // those of `measurements` whose status is failed
   bool communication_known = true;         // false: its times were not recorded, and exposed_s is not known
@@ -50,7 +54,7 @@ struct Configuration {
   // The steps whose durations are the step time: those timed without the profiler if there are any, otherwise
   // `measured`.
   const std::vector<RunStep>& timed() const { return untraced.empty() ? measured : untraced; }
-  std::int64_t global_batch() const { return world_size * batch_per_worker * accumulation; }
+  std::int64_t global_batch() const { return replicas.value_or(world_size) * batch_per_worker * accumulation; }
 };
 
 inline constexpr double confidence = 0.95;  // of all intervals of medians

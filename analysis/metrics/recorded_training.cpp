@@ -23,6 +23,22 @@ std::optional<double> learning_rate_of(SQLite::Database& db, std::int64_t measur
   return rate > 0.0 ? std::optional(rate) : std::nullopt;
 }
 
+// Returns RecordedTraining::no_rate.
+std::string reason_without_rate(SQLite::Database& db, const Configuration& first) {
+  SQLite::Statement query(db, "SELECT 1 FROM diagnostic WHERE measurement_id = ? AND code = 'no_backward'");
+  query.bind(1, first.measurements.front());
+  if (query.executeStep())
+    return "the steps have neither a backward nor an optimizer's step, so there is no learning rate";
+  if (!first.replicas || *first.replicas == first.world_size) return "";
+  if (*first.replicas == 0)
+    return "the samples of a step are unknown, because ranks that divide a model process the same samples";
+  return fmt::format(
+      "the global batch at another N depends on how the ranks divide the model; a step here has {} samples: {} data "
+      "parallel replica{} on {} ranks",
+      first.global_batch() > 0 ? std::to_string(first.global_batch()) : "an unknown number of", *first.replicas,
+      *first.replicas == 1 ? "" : "s", first.world_size);
+}
+
 }  // namespace
 
 std::optional<RecordedTraining> recorded_training(SQLite::Database& db,
@@ -38,6 +54,7 @@ std::optional<RecordedTraining> recorded_training(SQLite::Database& db,
                           "json_valid(options)");
   query.bind(1, first->measurements.front());
   if (query.executeStep() && query.getColumn(0).isText()) training.optimizer = query.getColumn(0).getString();
+  training.no_rate = reason_without_rate(db, *first);
   std::set<double> rates;
   for (const Configuration& c : configurations)
     if (workload_of(c) == workload_of(*first) && c.world_size == training.workers)

@@ -74,6 +74,7 @@ RateQuestion recorded_question(store::Database& database) {
       throw fit::NotSupported(database.path().string() + " has no measurement of a training, so its batch is unknown",
                               "measure one with ddpprof run SCENARIO.yaml, or import a trace");
     RateQuestion question;
+    question.no_rate = training->no_rate;
     question.batch = training->batch_per_worker;
     question.accumulation = training->accumulation;
     question.base_known = training->learning_rate > 0.0;

@@ -33,6 +33,7 @@ struct RateQuestion {
   std::string batch_from;           // the origin of the batch at which it was tuned
   std::string optimizer;            // its name; empty: unknown
   std::optional<bool> adaptive;     // empty: unknown
+  std::string no_rate;              // why the training has no learning rate at another N; empty: it has one
 
   report::RateChoice choice() const { return {options, base_known, optimizer, adaptive}; }
   void set_noise_scale(const stats::Interval& noise_scale);

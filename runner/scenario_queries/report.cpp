@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
+#include <cctype>
 #include <set>
 
 #include "analysis/fit/table/stored_steps.hpp"
@@ -108,7 +109,11 @@ class ScenarioTables {
     read();
     RateQuestion question = scenario_ ? question_ : recorded_question(database_);
     if (!scenario_) question.options.workers = answered_workers(database_);
-    const std::string none = scenario_ ? "" : no_rate_of_table();
+    std::string none = scenario_ ? "" : no_rate_of_table();
+    if (none.empty() && !question.no_rate.empty()) {
+      none = question.no_rate + ".";
+      none.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(none.front())));
+    }
     if (question.batch > 0 && none.empty()) return report::rate_choice_table(question.choice());
     report::Table table;
     table.name = "rate_choice";

@@ -101,6 +101,41 @@ TEST_F(AnswerCommand, WithoutABaseRateThereAreFactorsAndNoRate) {
   EXPECT_THAT(report.out, Not(HasSubstr("0.01"))) << "no base rate was given";
 }
 
+TEST_F(AnswerCommand, AForwardAloneHasNoLearningRate) {
+  std::string events = trace_of("SGD");
+  for (const char* name : {"autograd::engine::evaluate_function: AddmmBackward0", "torch::autograd::AccumulateGrad",
+                           "Optimizer.step#SGD.step"})
+    for (std::size_t at = 0; (at = events.find(name)) != std::string::npos;)
+      events.replace(at, std::string(name).size(), "aten::relu");
+  const std::string out = (folder_ / "forward.db").string();
+  const Outcome outcome = run_ddpprof({"import", file("forward.json", events), "--out", out, "--overwrite"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.out, HasSubstr("inference, or a forward alone"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("not usable")));
+  EXPECT_THAT(run_ddpprof({"report", out}).out, Not(HasSubstr("tuned rate")));
+  const Outcome rate = run_ddpprof({"lr", out, "--workers", "4"});
+  EXPECT_EQ(rate.code, 5);
+  EXPECT_THAT(rate.messages, HasSubstr("so there is no learning rate"));
+}
+
+// Rules are for SGD, Adam and LAMB. A wrapper's name does not show the optimizer inside.
+TEST_F(AnswerCommand, OnlyOptimizersThatARuleCoversHaveARate) {
+  const Outcome wrapper = run_ddpprof({"report", imported("ZeroRedundancyOptimizer")});
+  EXPECT_THAT(wrapper.out, HasSubstr("linear rule, if the optimizer is SGD"));
+  EXPECT_THAT(wrapper.out, Not(HasSubstr("for ZeroRedundancyOptimizer")));
+  const std::string lbfgs = imported("LBFGS");
+  EXPECT_THAT(run_ddpprof({"report", lbfgs}).out, HasSubstr("No rule covers LBFGS"));
+  EXPECT_TRUE(table({"lr", lbfgs, "--workers", "4,64", "--format", "json"}, "rate_choice").empty());
+  // Unlike Adam's, these rules have a rate at 64 times the batch.
+  for (const std::string name : {"FusedLAMB", "RMSprop", "Adagrad"}) {
+    const auto rows = table({"lr", imported(name), "--workers", "4,64", "--format", "json"}, "rate_choice");
+    ASSERT_EQ(rows.size(), 2U) << name;
+    EXPECT_DOUBLE_EQ(rows[1]["factor"].get<double>(), 8.0) << name;
+    EXPECT_EQ(rows[1]["rule"], name == "FusedLAMB" ? "LAMB" : "square root");
+    EXPECT_EQ(rows[1]["optimizer"], name);
+  }
+}
+
 // The rate that ddpprof's Python module recorded at N = 1 is the base rate, at the batch of N = 1: 16 samples.
 TEST_F(AnswerCommand, TheRecordedRateIsTheBaseAndItsOriginIsStated) {
   const std::string adam = imported("AdamW");

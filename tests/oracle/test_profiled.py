@@ -240,6 +240,9 @@ class Profiled(unittest.TestCase):
                 with opened(database) as connection:
                     row = connection.execute("SELECT * FROM measurement").fetchone()
                     self.assertEqual((kind, row["strategy"]), (kind, strategy))
+                    # Both tensor parallel ranks process the same samples; those of pipeline stages are unknown.
+                    self.assertEqual(json.loads(row["options"]).get("replicas"), {"pipeline": 0, "tensor": 1}.get(kind),
+                                     kind)
                     told = {row["code"]: row["message"] for row in connection.execute("SELECT * FROM diagnostic")}
                     predictions = connection.execute("SELECT COUNT(*) FROM prediction WHERE world_size > 2").fetchone()[0]
                 if code:

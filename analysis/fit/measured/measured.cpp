@@ -200,7 +200,8 @@ void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& mea
 void add_not_predicted(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {
   SQLite::Statement query(sql,
                           "SELECT message, advice FROM diagnostic WHERE measurement_id = ? AND code IN "
-                          "('not_data_parallel', 'sharded_data_parallel', ?, ?, ?) ORDER BY rowid LIMIT 1");
+                          "('not_data_parallel', 'sharded_data_parallel', 'no_backward', ?, ?, ?) ORDER BY rowid "
+                          "LIMIT 1");
   query.bind(1, info.id);
   query.bind(2, store::device_not_recorded);
   query.bind(3, store::collective_kernels_unknown);

@@ -293,6 +293,7 @@ void KinetoReader::mark(const Event& event, Span time) {
   if (name.starts_with("autograd::engine::evaluate_function") || ingest::is_backward_function(name))
     rank_.backward_ops.push({time.start_ns, time.end_ns});
   if (is_forward_operation(name)) rank_.forward_ops.push({time.start_ns, time.end_ns});
+  if (is_matrix_operation(name)) ++rank_.matrix_operations;
   if (name.starts_with("aten::") && !arguments.input_shapes.empty())
     if (const std::optional<std::int64_t> batch = batch_of(name, arguments.input_shapes))
       add_batch(time.start_ns, *batch);

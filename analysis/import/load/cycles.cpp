@@ -171,6 +171,7 @@ void join(ReadRank& to, ReadRank from) {
   to.training.steps += from.training.steps;
   to.training.batch_per_worker = std::max(to.training.batch_per_worker, from.training.batch_per_worker);
   if (to.training.parallelism == Parallelism::data) to.training.parallelism = from.training.parallelism;
+  if (to.training.replicas != from.training.replicas) to.training.replicas = 0;
   to.events += from.events;
   append(to.notes, from.notes);
   append(to.training.notes, from.training.notes);

@@ -107,9 +107,36 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::int64_t world_
   if (graphs_hide_communication(ranks, world_size, notes) || one_process_of_several_devices(ranks, notes))
     return "other";
   if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart) ||
-      any(Parallelism::unrecorded))
+      any(Parallelism::unrecorded) || any(Parallelism::inference))
     return "other";
   return "ddp";
+}
+
+// Returns the ranks that process different samples. None: all ranks. 0: unknown, also if the ranks differ.
+std::optional<std::int64_t> replicas_of(std::span<const ImportedRank> ranks) {
+  const std::optional<std::int64_t> replicas = ranks.front().file->training.replicas;
+  const bool alike =
+      std::ranges::all_of(ranks, [&](const ImportedRank& rank) { return rank.file->training.replicas == replicas; });
+  return alike ? replicas : 0;
+}
+
+void add_replicas(std::int64_t replicas, const store::MeasurementRow& row, nlohmann::json& options,
+                  std::vector<Note>& notes) {
+  options["replicas"] = replicas;
+  if (row.batch_per_worker == 0) return;
+  if (replicas > 0)
+    notes.push_back({Severity::info, "samples_of_replicas", replicas,
+                     fmt::format("{} data parallel replica{} of a model that is divided between the {} ranks: a step "
+                                 "has the samples of {}",
+                                 replicas, replicas == 1 ? "" : "s", row.world_size,
+                                 replicas == 1 ? "one rank" : fmt::format("{} ranks", replicas)),
+                     "if ranks process other samples, give --batch-per-worker"});
+  else
+    notes.push_back({Severity::warning, "samples_unknown", 1,
+                     "ranks may process the same samples, as tensor parallel ranks and pipeline stages do, and the "
+                     "number of data parallel replicas is not known: throughput and global batch are not reported",
+                     fmt::format("give --batch-per-worker: the samples of a step / {} ranks / {} backward{} per step",
+                                 row.world_size, row.accumulation, row.accumulation == 1 ? "" : "s")});
 }
 
 // Facts that the job's own process stated replace those that were derived from events.
@@ -271,6 +298,8 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   nlohmann::json options = nlohmann::json::object();
   if (file.job) use_job_facts(*file.job, row, options, versions);
   if (!file.optimizer.empty()) options["optimizer"] = file.optimizer;
+  if (const auto replicas = replicas_of(ranks); replicas && assignment.world_size_known && *replicas != row.world_size)
+    add_replicas(*replicas, row, options, notes);
   row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   // SQLite exports may hold texts with invalid UTF-8.
   row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -56,6 +56,8 @@ void NvtxMarks::add(std::span<RankTrace* const> ranks, std::int64_t tid, std::st
   if (is_forward_operation(name.name)) {
     for (RankTrace* rank : ranks) rank->forward_ops.push(time);
   }
+  if (is_matrix_operation(name.name))
+    for (RankTrace* rank : ranks) ++rank->matrix_operations;
   steps_.add(tid, name.name, meaning, time);
   constexpr std::size_t most_batches = std::size_t{1} << 16;
   if (!name.sizes.empty() && name.name.starts_with("aten::") && batches_.size() < most_batches)

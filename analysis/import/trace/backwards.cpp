@@ -66,6 +66,16 @@ bool is_forward_operation(std::string_view name) {
   return std::find(known.begin(), known.end(), name) != known.end();
 }
 
+bool is_matrix_operation(std::string_view name) {
+  constexpr std::string_view prefix = "aten::";
+  if (is_forward_operation(name)) return true;
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  constexpr std::array<std::string_view, 5> known = {"mm", "bmm", "baddbmm", "_scaled_mm",
+                                                     "scaled_dot_product_attention"};
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
 std::vector<Span> find_backwards(const RankTrace& rank, const std::vector<Span>& forwards,
                                  const std::vector<HostStep>& steps) {
   const std::vector<Part> parts = parts_of(rank, forwards, steps);

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/last_backward.hpp"
 #include "analysis/import/trace/phase_tally.hpp"
 
 namespace ddpprof::import {
@@ -104,16 +107,99 @@ Answer reduces_activations(const Evidence& e) {
   return carries(in_forward, in_backward, 0.1, 0.25);
 }
 
+constexpr std::string_view between_stages = "ranks send to each other, as in pipeline stages";
+constexpr std::string_view tensor_parallel = "all-reduces in forward, as in tensor parallel layers";
+
 // FSDP beside stages, experts or tensor parallel layers. Returns the evidence; empty: FSDP alone.
 std::string_view beside_shards(const Evidence& e) {
-  if (sends_between_stages(e) == Answer::yes) return "ranks send to each other, as in pipeline stages";
+  if (sends_between_stages(e) == Answer::yes) return between_stages;
   if (e.tally.count(CollectiveOp::all_to_all) >= e.once_a_step()) return "all-to-alls, as in experts";
   const Exchanges activations = e.tally.of(CallPhase::forward, CollectiveOp::all_reduce);
   const Exchanges gradients = e.tally.of(CallPhase::backward, CollectiveOp::reduce_scatter);
   if (activations.count >= e.once_a_step() && gradients.count > 0 &&
       carries(activations, gradients, 0.01, 0.25) == Answer::yes)
-    return "all-reduces in forward, as in tensor parallel layers";
+    return tensor_parallel;
   return "";
+}
+
+// Returns true if layers computed without a backward and an optimizer. A replay of a CUDA graph hides both, but it
+// hides the operations of the layers, too.
+bool is_forward_alone(const RankTrace& rank, const std::vector<HostStep>& steps) {
+  return rank.matrix_operations > 0 && rank.backward_ops.size() == 0 && rank.gradients.empty() &&
+         std::ranges::none_of(steps,
+                              [](const HostStep& step) { return step.has_backward() || !step.optimizers.empty(); });
+}
+
+// The reductions of one group: bytes in the last forward of each step, and from the start of its last backward to the
+// optimizer's step.
+struct GroupReductions {
+  std::int64_t size = 0, forward_bytes = 0, backward_bytes = 0;
+  bool sized = true;      // all sizes were recorded
+  bool scatters = false;  // by reduce-scatters in or after backward
+};
+
+std::map<std::uint64_t, GroupReductions> reductions_by_group(const std::vector<HostStep>& steps,
+                                                             const std::vector<Collective>& collectives) {
+  std::map<std::uint64_t, GroupReductions> groups;
+  const auto add = [&](const Collective& one, std::int64_t GroupReductions::*bytes) {
+    const bool scatters = one.op == CollectiveOp::reduce_scatter;
+    if (one.integral || (one.op != CollectiveOp::all_reduce && !scatters)) return;
+    GroupReductions& group = groups[one.communicator];
+    group.size = std::max(group.size, one.group_size);
+    group.sized = group.sized && one.bytes > 0;
+    group.scatters = group.scatters || (scatters && bytes == &GroupReductions::backward_bytes);
+    group.*bytes = sum_of(group.*bytes, one.bytes);
+  };
+  for (const HostStep& step : steps) {
+    if (!step.has_backward()) continue;
+    const Span& forward = step.passes.back().forward;
+    auto one = std::ranges::lower_bound(collectives, forward.start_ns, {}, &Collective::launch_ns);
+    for (; one != collectives.end() && one->launch_ns < forward.end_ns; ++one)
+      add(*one, &GroupReductions::forward_bytes);
+    for (const Collective& reduced : in_last_backward(step, collectives))
+      add(reduced, &GroupReductions::backward_bytes);
+  }
+  return groups;
+}
+
+// Returns Recognised::replicas of ranks that exchange activations in forward.
+std::int64_t replicas_of_divided_model(const RankTrace& rank, const std::vector<HostStep>& steps,
+                                       const std::vector<Collective>& collectives) {
+  constexpr std::int64_t small = 1000;  // a loss's mean and a norm have fewer bytes by this factor
+  const std::map<std::uint64_t, GroupReductions> groups = reductions_by_group(steps, collectives);
+  std::int64_t most_forward = 0, most_backward = 0;
+  for (const auto& [communicator, group] : groups) {
+    if (!group.sized) return 0;
+    most_forward = std::max(most_forward, group.forward_bytes);
+    most_backward = std::max(most_backward, group.backward_bytes);
+  }
+  if (most_forward == 0) return 0;
+  std::map<std::uint64_t, std::vector<std::int64_t>> members;
+  for (const ProcessGroup& group : process_groups(rank)) members[group.communicator] = group.ranks;
+  std::set<std::uint64_t> of_activations;
+  std::set<std::int64_t> partners;  // of this rank
+  for (const auto& [communicator, group] : groups) {
+    if (group.forward_bytes == 0 || group.forward_bytes < most_forward / small) continue;
+    of_activations.insert(communicator);
+    for (const std::int64_t member : members[communicator])
+      if (rank.rank && member != *rank.rank) partners.insert(member);
+  }
+  std::int64_t replicas = 1;
+  bool scatters = false, all_reduces = false;
+  for (const auto& [communicator, group] : groups) {
+    if (group.backward_bytes == 0 || group.backward_bytes < most_backward / small) continue;
+    if (of_activations.contains(communicator)) {
+      // The gradients of activations have the sizes of activations, once or, if forward is computed again, twice.
+      if (group.backward_bytes > 3 * group.forward_bytes) return 0;
+      continue;
+    }
+    if (std::ranges::any_of(members[communicator], [&](std::int64_t member) { return partners.contains(member); }))
+      continue;
+    if (group.size == 0) return 0;
+    replicas = std::max(replicas, group.size);
+    (group.scatters ? scatters : all_reduces) = true;
+  }
+  return scatters && all_reduces ? 0 : replicas;  // shards that are replicated: of several groups
 }
 
 }  // namespace
@@ -127,23 +213,30 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
   const auto gradient =
       std::find_if(collectives.begin(), collectives.end(), [](const Collective& c) { return c.gradient; });
   std::string unsure;
-  const auto as = [&](Parallelism kind, const std::string& why) {
-    return Recognised{kind, fmt::format("{} ({})", why, tally.text()), ""};
+  const auto as = [&](Parallelism kind, const std::string& why, std::optional<std::int64_t> replicas = {}) {
+    return Recognised{kind, fmt::format("{} ({})", why, tally.text()), "", replicas};
   };
+  const auto of_divided_model = [&] { return replicas_of_divided_model(rank, steps, collectives); };
+  const std::int64_t world_size = rank.world_size.value_or(0);
+  const bool smaller_groups =
+      gradient != collectives.end() && gradient->group_size > 1 && gradient->group_size < world_size;
   // Without evidence the rank counts as data parallel, and the doubt is reported.
   const auto found = [&](Answer answer, std::string_view what) {
     if (answer == Answer::unsure) unsure += fmt::format("{}{}", unsure.empty() ? "" : "; ", what);
     return answer == Answer::yes;
   };
   if (rank.sharding_marks > 0) {
-    const std::string marks = fmt::format("{} annotations of FullyShardedDataParallel", rank.sharding_marks);
+    const std::string marks = fmt::format("{} annotations of FSDP", rank.sharding_marks);
     const std::string_view beside = beside_shards(evidence);
-    return beside.empty() ? as(Parallelism::sharded, marks)
-                          : as(Parallelism::model, fmt::format("{}; {}", marks, beside));
+    if (beside.empty()) return as(Parallelism::sharded, marks);
+    std::optional<std::int64_t> replicas;
+    if (beside == tensor_parallel) replicas = of_divided_model();
+    if (beside == between_stages) replicas = 0;
+    return as(Parallelism::model, fmt::format("{}; {}", marks, beside), replicas);
   }
   if (rank.job && !rank.job->sharding.empty()) return as(Parallelism::sharded, rank.job->sharding);
   if (tally.in_first_forwards(CollectiveOp::reduce_scatter) >= evidence.once_a_step())
-    return as(Parallelism::model, "reduce-scatters in forward, as in sequence parallel layers");
+    return as(Parallelism::model, "reduce-scatters in forward, as in sequence parallel layers", of_divided_model());
   if (gathers_and_scatters(evidence, gradient != collectives.end()))
     return as(Parallelism::sharded, "parameters are gathered and gradients scattered");
   if (found(renews_parameters(evidence),
@@ -151,18 +244,26 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     return as(Parallelism::sharded,
               "parameters are distributed after the optimizer's step, as by optimizers with sharded state");
   if (found(sends_between_stages(evidence), "sends in forward may be those of pipeline stages"))
-    return as(Parallelism::model, "ranks send to each other, as in pipeline stages and experts");
-  if (tally.count(CollectiveOp::all_to_all) >= evidence.once_a_step())
-    return as(Parallelism::model, "all-to-alls, as in experts and sequence parallel layers");
+    return as(Parallelism::model, "ranks send to each other, as in pipeline stages and experts", 0);
+  if (tally.count(CollectiveOp::all_to_all) >= evidence.once_a_step()) {
+    // Experts and embeddings are divided between ranks with samples of their own.
+    const std::string why = "all-to-alls, as in experts and sequence parallel layers";
+    if (reduces_activations(evidence) == Answer::yes) return as(Parallelism::model, why, of_divided_model());
+    return smaller_groups ? as(Parallelism::model, why, gradient->group_size) : as(Parallelism::model, why);
+  }
   if (found(reduces_activations(evidence), "all-reduces in forward may be those of tensor parallel layers"))
-    return as(Parallelism::model, "all-reduces in forward, as in tensor parallel layers");
+    return as(Parallelism::model, std::string(tensor_parallel), of_divided_model());
   if (!unsure.empty()) unsure = fmt::format("{} ({})", unsure, tally.text());
 
-  const std::int64_t world_size = rank.world_size.value_or(0);
+  // Ranks that exchange something in inference may process the same samples.
+  if (is_forward_alone(rank, steps))
+    return {Parallelism::inference, "", "", collectives.empty() ? std::nullopt : std::optional<std::int64_t>(0)};
   if (gradient != collectives.end()) {
-    if (gradient->group_size > 1 && gradient->group_size < world_size)
-      return as(Parallelism::model, fmt::format("gradients are reduced within groups of {} of the {} ranks",
-                                                gradient->group_size, world_size));
+    if (smaller_groups)
+      return as(
+          Parallelism::model,
+          fmt::format("gradients are reduced within groups of {} of the {} ranks", gradient->group_size, world_size),
+          gradient->group_size);
     if (computing_devices > 1)
       return as(
           Parallelism::model,
@@ -195,6 +296,12 @@ ParallelismNote note_of(const Recognised& recognised) {
       return {"not_data_parallel", "not a data parallel step: " + recognised.why,
               "record the devices' activity, or steps that synchronise; to predict from one device, profile a training "
               "with one rank"};
+    case Parallelism::inference:
+      return {"no_backward",
+              "the trace has operations of layers, but neither a backward nor an optimizer's step: inference, or a "
+              "forward alone",
+              "step times and communication are reported. Other N and a learning rate are those of a training: import "
+              "a trace of a training"};
     case Parallelism::model:
     case Parallelism::data:
     case Parallelism::unrecorded:

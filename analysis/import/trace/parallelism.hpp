@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,17 +19,22 @@ enum class Parallelism {
   model,        // pipeline, tensor or expert parallel, or several kinds at once
   apart,        // one of several ranks, without any exchange
   unrecorded,   // the times of the communication were not recorded (unrecorded.hpp)
+  inference,    // a forward alone: the trace has neither a backward nor an optimizer's step
 };
 
 struct Recognised {
   Parallelism kind = Parallelism::data;
   std::string why;       // the evidence, with counts
   std::string unsure{};  // for `data`: the kind it could be instead if unrecorded sizes were large; empty: no doubt
+  // For `model`: the ranks that process different samples, because ranks that divide a model process the same ones.
+  // None: all ranks. 0: unknown.
+  std::optional<std::int64_t> replicas{};
 };
 
 // Returns `data` unless there is evidence of another kind. The evidence is one of the following, at least once per
 // step:
-// - annotations of a wrapper (with sends, all-to-alls, or all-reduces in forward of at least 0.01 of the scattered bytes
+// - annotations of a wrapper (with sends, all-to-alls, or all-reduces in forward of at least 0.01 of the scattered
+// bytes
 //   it is `model`), or a statement of ddpprof's Python module (job_facts.hpp);
 // - reduce-scatters in forward;
 // - all-gathers and reduce-scatters;
@@ -40,10 +46,15 @@ struct Recognised {
 // Small exchanges (a loss's mean, batch normalisation's sums) are not evidence. If sizes were not recorded, durations
 // count from a quarter of the gradients' duration on, if they exceed a latency; otherwise the rank stays data parallel
 // and `unsure` describes the exchanges. `collectives` must be marked (gradient_group.hpp).
+//
+// Ranks that all-reduce or reduce-scatter activations in forward process the same samples. The replicas of their model
+// are the ranks of the largest group that reduces gradients and has no two of these ranks; one replica without such a
+// group. Pipeline stages have no known number of samples per step, because a micro-batch may send several messages.
 Recognised recognise(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>& collectives,
                      std::int64_t computing_devices);
 
-// The diagnostic: its code (not_data_parallel or sharded_data_parallel), message and advice. Not for `data`.
+// The diagnostic: its code (not_data_parallel, sharded_data_parallel or no_backward), message and advice. Not for
+// `data`.
 struct ParallelismNote {
   std::string code, message, advice;
 };

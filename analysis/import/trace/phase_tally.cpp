@@ -40,6 +40,25 @@ std::optional<Place> place_of(const std::vector<HostStep>& steps, std::int64_t m
   return Place{CallPhase::beside, number, false};
 }
 
+// Returns the phase of the work that an annotation of FSDP is around; none if the annotation does not show it.
+std::optional<CallPhase> phase_of(ShardingAction action) {
+  switch (action) {
+    case ShardingAction::root_pre_forward:
+    case ShardingAction::pre_forward:
+    case ShardingAction::post_forward:
+      return CallPhase::forward;
+    case ShardingAction::pre_backward:
+    case ShardingAction::post_backward:
+    case ShardingAction::reduce:
+      return CallPhase::backward;
+    case ShardingAction::all_gather:
+    case ShardingAction::prefetch:
+    case ShardingAction::other:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void PhaseTally::Count::add(const Count& other) {
@@ -54,6 +73,9 @@ void PhaseTally::Count::add(const Count& other) {
 PhaseTally::PhaseTally(const RankTrace& rank, const std::vector<HostStep>& steps,
                        const std::vector<Collective>& collectives)
     : steps_(steps) {
+  for (const ShardingMark& mark : rank.sharding)
+    if (const auto phase = phase_of(mark.action)) marks_.push_back({mark.time, *phase});
+  std::ranges::sort(marks_, {}, [](const Marked& mark) { return mark.time.start_ns; });
   for (const HostStep& step : steps)
     if (step.has_backward() && !first_backward_ns_) first_backward_ns_ = step.passes.front().backward.start_ns;
   for (const Collective& one : collectives) add(ran_, one.op, one.launch_ns, one.bytes, one.run);
@@ -64,8 +86,16 @@ PhaseTally::PhaseTally(const RankTrace& rank, const std::vector<HostStep>& steps
 
 void PhaseTally::add(Book& book, CollectiveOp op, std::int64_t launch_ns, std::int64_t bytes,
                      const std::optional<Span>& run) const {
-  const std::optional<Place> place = place_of(steps_, launch_ns);
+  std::optional<Place> place = place_of(steps_, launch_ns);
   if (!place) return;
+  // Of nested annotations the innermost one. They are nested at most this deep.
+  constexpr int depth = 4;
+  auto mark = std::ranges::upper_bound(marks_, launch_ns, {}, [](const Marked& one) { return one.time.start_ns; });
+  for (int i = 0; i < depth && !steps_.empty() && mark != marks_.begin(); ++i)
+    if (launch_ns < (--mark)->time.end_ns) {
+      place->phase = mark->phase;
+      break;
+    }
   Count one;
   one.count = 1;
   one.bytes = bytes;

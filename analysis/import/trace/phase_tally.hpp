@@ -26,7 +26,8 @@ struct Exchanges {
 
 // Counts are the host's calls if they were recorded, because a backend may execute one operation as another; otherwise
 // runs. Bytes are those of the calls or, if a call's size is missing, of the runs. Durations are those of the runs.
-// Collectives outside of steps are left out; without steps all count as `beside`.
+// Collectives outside of steps are left out; without steps all count as `beside`. Inside an annotation of FSDP the
+// annotation gives the phase, because FSDP gathers before autograd's first function and scatters after its last one.
 class PhaseTally {
  public:
   PhaseTally(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>&);
@@ -60,7 +61,13 @@ class PhaseTally {
   static Exchanges both(const Count& called, const Count& run);
   static std::int64_t exchanges_of(const Counts&);
 
+  struct Marked {
+    Span time;
+    CallPhase phase = CallPhase::beside;
+  };
+
   const std::vector<HostStep>& steps_;
+  std::vector<Marked> marks_;  // annotations of FSDP, by start
   std::optional<std::int64_t> first_backward_ns_;
   Book called_, ran_;  // called_: the runs if no call was recorded
 };

@@ -213,6 +213,7 @@ struct RankTrace {
   std::vector<CollectiveRun> runs;
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
   ExternalSorter<Span, SpanByStart> forward_ops;   // operations of layers
+  std::int64_t matrix_operations = 0;              // is_matrix_operation(), in forward or backward
   ExternalSorter<MemoryMark, MemoryByTime> memory;
   ExternalSorter<HostOperation, OperationByStart> host_work;  // without operations around others
   // Work of devices that the host launched or that the file has in a form that is not read.
@@ -220,7 +221,7 @@ struct RankTrace {
   std::string device_launch, unread_device;  // an example of each: "cudaLaunchKernel", "Ascend Hardware"
   // Advice how to get exact bounds of steps, for the program that recorded the file.
   std::string_view steps_advice = "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds";
-  std::int64_t sharding_marks = 0;     // annotations of FullyShardedDataParallel
+  std::int64_t sharding_marks = 0;     // annotations of FSDP1 and FSDP2
   std::vector<ShardingMark> sharding;  // those annotations in detail
   std::vector<UnitGradients> unit_gradients;
   std::int64_t replicated_forwards = 0;  // annotations of DataParallel

@@ -65,6 +65,7 @@ class TrainingBuilder {
     Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
     report_unrecorded(recognised);
     training_.parallelism = recognised.kind;
+    training_.replicas = recognised.replicas == 0 && options_.batch_per_worker ? std::nullopt : recognised.replicas;
     if (!recognised.unsure.empty())
       note(Severity::warning, "parallelism_unsure", 1,
            "message sizes were not recorded, so this is uncertain: " + recognised.unsure,

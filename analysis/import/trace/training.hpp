@@ -58,6 +58,8 @@ struct Training {
   std::int64_t steps = 0;           // in the shard
   bool sequences_recorded = false;  // collectives have the numbers of their library
   Parallelism parallelism = Parallelism::data;
+  // Recognised::replicas. If they are unknown and the batch was given, none: the batch counts for all ranks.
+  std::optional<std::int64_t> replicas;
   bool parameters_known = false;  // the size of each parameter is known, not only of buckets
   bool sizes_assumed = false;     // ModelFacts::sizes_assumed
   std::vector<WindowTime> device_times;

@@ -10,7 +10,7 @@ namespace ddpprof::report {
 namespace {
 
 // Codes with the largest and with the smallest effect on the answer, each in order. All other codes are between them.
-constexpr std::array<std::string_view, 24> first_codes = {"steps_without_reduction",
+constexpr std::array<std::string_view, 26> first_codes = {"steps_without_reduction",
                                                           "several_updates",
                                                           "graphs_as_a_whole",
                                                           "graphs_left_out",
@@ -25,6 +25,8 @@ constexpr std::array<std::string_view, 24> first_codes = {"steps_without_reducti
                                                           "cycle_unfinished",
                                                           "rank_missing",
                                                           "incomplete_steps",
+                                                          "no_backward",
+                                                          "samples_unknown",
                                                           "sizes_unknown",
                                                           "sizes_assumed",
                                                           "fit_data_doubtful",

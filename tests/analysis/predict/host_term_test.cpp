@@ -46,6 +46,21 @@ double gain(const PredictResult& result, std::int64_t workers, Term term) {
   return -1.0;
 }
 
+// Traces without phases, whose communication was not recognised: the kernels are compute all the same.
+TEST(HostTerm, ImportedStepsWithoutPhasesAndCommunicationKeepTheirCompute) {
+  TemporaryDatabase database("host-no-communication");
+  synthetic::add_ddp(database.get(), job(0.3), {2}, 1);
+  database.get().sql().exec(
+      "UPDATE measurement SET kind = 'import'; DELETE FROM phase; DELETE FROM collective; UPDATE step SET forward_ns = "
+      "0, backward_ns = 0, optimizer_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0, "
+      "compute_ns = duration_ns * 8 / 10, device_idle_ns = duration_ns / 10");
+  const PredictResult result = predict_all(database.get(), asking({2}));
+  const Prediction& row = at(result, 2);
+  EXPECT_NEAR(row.compute_s / row.step_s, 0.8, 1e-3);
+  EXPECT_NEAR(row.host_s / row.step_s, 0.1, 1e-3);
+  EXPECT_NEAR(row.other_s / row.step_s, 0.1, 1e-3);
+}
+
 TEST(HostTerm, MeasuredAndPredictedTermsHaveOneMeaning) {
   const Truth truth = job(0.6);
   TemporaryDatabase all("host-all"), some("host-some");

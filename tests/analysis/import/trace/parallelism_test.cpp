@@ -96,7 +96,7 @@ TEST(Parallelism, ShardsBesideStagesOrTensorParallelLayersAreNotShardsAlone) {
   Made tensors = fsdp();
   const Recognised found = tensors.run(CollectiveOp::all_reduce, 200, 200'000).recognised();
   EXPECT_EQ(found.kind, Parallelism::model);
-  EXPECT_THAT(found.why, HasSubstr("12 annotations of FullyShardedDataParallel; all-reduces in forward"));
+  EXPECT_THAT(found.why, HasSubstr("12 annotations of FSDP; all-reduces in forward"));
   Made experts = fsdp();
   EXPECT_EQ(experts.run(CollectiveOp::all_to_all, 200).recognised().kind, Parallelism::model);
   Made loss = fsdp();
@@ -208,6 +208,101 @@ TEST(Parallelism, ExpertsExchangeAllToAll) {
   Made made;
   EXPECT_EQ(made.run(CollectiveOp::all_to_all, 200).run(CollectiveOp::all_reduce, 500).recognised().kind,
             Parallelism::model);
+}
+
+// FSDP gathers for the backward before its first function, at 390, and scatters after its last one, at 820.
+TEST(Parallelism, AnnotationsGiveThePhaseOfGathersAndScatters) {
+  Made made;
+  for (const HostStep& step : made.steps)
+    for (const auto& [at, action] : {std::pair{100, ShardingAction::pre_forward},
+                                     {380, ShardingAction::pre_backward},
+                                     {810, ShardingAction::post_backward}}) {
+      ShardingMark mark;
+      mark.time = {step.time.start_ns + at, step.time.start_ns + at + 20};
+      mark.action = action;
+      made.rank.sharding.push_back(mark);
+      ++made.rank.sharding_marks;
+    }
+  made.run(CollectiveOp::all_gather, 110).run(CollectiveOp::all_gather, 390).run(CollectiveOp::reduce_scatter, 820);
+  EXPECT_THAT(made.recognised().why, HasSubstr("forward 3 all-gathers; backward 3 all-gathers, 3 reduce-scatters)"));
+}
+
+// Runs of a group, once per step, at these times after its start.
+Made& in_group(Made& made, std::uint64_t communicator, std::int64_t size, CollectiveOp op, std::int64_t bytes,
+               const std::vector<std::int64_t>& at_ns) {
+  for (const std::int64_t at : at_ns) {
+    made.run(op, at, bytes, size);
+    for (std::size_t i = made.collectives.size() - made.steps.size(); i < made.collectives.size(); ++i)
+      made.collectives[i].communicator = communicator;
+  }
+  return made;
+}
+
+constexpr std::int64_t mega = 1'000'000;
+
+// 8 ranks: groups of 4 all-reduce activations, 2 replicas all-reduce gradients.
+TEST(Replicas, AreTheRanksThatReduceGradientsOfADividedModel) {
+  Made made;
+  in_group(made, 1, 4, CollectiveOp::all_reduce, mega, {200, 450});
+  in_group(made, 2, 2, CollectiveOp::all_reduce, 4 * mega, {600, 850});
+  in_group(made, 3, 8, CollectiveOp::all_reduce, 4, {300, 890});  // a loss's mean and a norm, over all ranks
+  const Recognised found = made.recognised();
+  EXPECT_EQ(found.kind, Parallelism::model);
+  EXPECT_EQ(found.replicas, 2);
+}
+
+TEST(Replicas, OneIfOnlyActivationsAreReduced) {
+  for (const std::int64_t again : {1, 2}) {  // with forward computed again in backward
+    Made made;
+    made.run(CollectiveOp::all_reduce, 200);
+    for (std::int64_t i = 0; i < again; ++i) made.run(CollectiveOp::all_reduce, 450 + 10 * i);
+    EXPECT_EQ(made.recognised().replicas, 1) << again;
+  }
+}
+
+// The same group may reduce activations and gradients.
+TEST(Replicas, UnknownIfTheGroupReducesMoreThanActivationsOrItsSizesAreMissing) {
+  Made more;
+  EXPECT_EQ(more.run(CollectiveOp::all_reduce, 200).run(CollectiveOp::all_reduce, 450, 5 * mega).recognised().replicas,
+            0);
+  Made unsized;
+  for (int i = 0; i < 4; ++i)
+    unsized.unsized(CollectiveOp::all_reduce, 200 + i, 100'000).unsized(CollectiveOp::all_reduce, 450 + i, 100'000);
+  const Recognised found = unsized.recognised();
+  EXPECT_EQ(found.kind, Parallelism::model);
+  EXPECT_EQ(found.replicas, 0);
+}
+
+TEST(Replicas, UnknownForPipelineStages) {
+  Made made;
+  EXPECT_EQ(made.run(CollectiveOp::send, 300).run(CollectiveOp::receive, 450).recognised().replicas, 0);
+}
+
+TEST(Replicas, AllRanksIfExpertsAloneAreDivided) {
+  Made all;
+  EXPECT_EQ(all.run(CollectiveOp::all_to_all, 200).run(CollectiveOp::all_reduce, 500).recognised().replicas,
+            std::nullopt);
+  Made groups;
+  EXPECT_EQ(groups.run(CollectiveOp::all_to_all, 200).run(CollectiveOp::all_reduce, 500, mega, 4).recognised().replicas,
+            4);
+  EXPECT_EQ(Made().run(CollectiveOp::all_reduce, 500, mega, 2).recognised().replicas, 2) << "within groups of 2";
+  EXPECT_EQ(Made().run(CollectiveOp::all_reduce, 500).recognised().replicas, std::nullopt) << "data parallel";
+}
+
+// Shards of 4 ranks beside tensor parallel groups of 2. If shards are replicated, too, two groups reduce gradients.
+TEST(Replicas, OfShardsBesideTensorParallelLayers) {
+  const auto shards = [](bool replicated) {
+    Made made;
+    made.rank.sharding_marks = 12;
+    in_group(made, 1, 2, CollectiveOp::all_reduce, mega, {200, 450});
+    in_group(made, 2, 4, CollectiveOp::all_gather, 4 * mega, {150, 410});
+    in_group(made, 2, 4, CollectiveOp::reduce_scatter, 4 * mega, {500});
+    if (replicated) in_group(made, 3, 2, CollectiveOp::all_reduce, mega, {600});
+    return made.recognised();
+  };
+  EXPECT_EQ(shards(false).kind, Parallelism::model);
+  EXPECT_EQ(shards(false).replicas, 4);
+  EXPECT_EQ(shards(true).replicas, 0);
 }
 
 TEST(Parallelism, WithoutStepsTheWholeTraceTells) {
