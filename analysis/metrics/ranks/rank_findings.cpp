@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -66,19 +67,20 @@ void judge_waiting(RankEvidence& evidence, const RankTimes& times, const StepRow
     kept.push_back(arrival.kept_waiting_s);
   }
   if (!kept.empty()) evidence.kept_waiting_s = stats::median(kept);
-  std::vector<double> is_last, lost;
+  std::vector<double> is_last, lost, last_ranks;
   for (const auto& [step, ranks] : rows) {
-    const auto last = std::min_element(
-        ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second->skew_s < b.second->skew_s; });
-    const auto least =
-        std::ranges::count_if(ranks, [&](const auto& entry) { return entry.second->skew_s == last->second->skew_s; });
-    if (least > 1) continue;  // no rank waited, or several ranks waited least
-    is_last.push_back(last->first == evidence.rank ? 1.0 : 0.0);
-    if (last->first == evidence.rank)
+    const RankStep& own = *ranks.at(evidence.rank);
+    const auto skew_of = [](const auto& entry) { return entry.second->skew_s; };
+    const double least_s = skew_of(*std::ranges::min_element(ranks, {}, skew_of));
+    const auto least = std::ranges::count(ranks, least_s, skew_of);
+    if (least == std::ssize(ranks)) continue;  // no rank waited, or all of them equally
+    last_ranks.push_back(static_cast<double>(least));
+    is_last.push_back(own.skew_s == least_s ? 1.0 : 0.0);  // equally slow ranks are last together
+    if (own.skew_s == least_s)
       // Waiting that compute hides costs nothing.
       lost.push_back(
-          std::min(others_median(ranks, evidence.rank, &RankStep::skew_s) - last->second->skew_s,
-                   std::max(0.0, others_median(ranks, evidence.rank, &RankStep::exposed_s) - last->second->exposed_s)));
+          std::min(others_median(ranks, evidence.rank, &RankStep::skew_s) - own.skew_s,
+                   std::max(0.0, others_median(ranks, evidence.rank, &RankStep::exposed_s) - own.exposed_s)));
   }
   evidence.steps = static_cast<std::int64_t>(is_last.size());
   evidence.last_in_steps = static_cast<std::int64_t>(lost.size());
@@ -88,8 +90,8 @@ void judge_waiting(RankEvidence& evidence, const RankTimes& times, const StepRow
   const auto trials = static_cast<std::int64_t>(std::floor(worth + 1e-9));
   const auto successes = static_cast<std::int64_t>(
       std::floor(worth * static_cast<double>(lost.size()) / static_cast<double>(is_last.size()) + 1e-9));
-  evidence.last_p = bonferroni(
-      stats::binomial_upper_tail(trials, successes, 1.0 / static_cast<double>(times.hosts.size())), times.hosts.size());
+  const double by_chance = stats::mean(last_ranks) / static_cast<double>(times.hosts.size());
+  evidence.last_p = bonferroni(stats::binomial_upper_tail(trials, successes, by_chance), times.hosts.size());
   evidence.keeps_waiting = evidence.last_p < finding_p_most && evidence.lost_share >= finding_wait_least;
 }
 
@@ -239,7 +241,11 @@ std::string summary_of(const RankFindings& findings, const RankTimes& times, std
                               most->steps);
   }
   text = "No straggler: ";
-  if (most->steps == 0) return text + "no collective was matched over the ranks, or no rank waited in a collective.";
+  if (most->steps == 0) {
+    const bool waited = std::ranges::any_of(times.steps, [](const RankStep& step) { return step.skew_s > 0.0; });
+    return text + (waited ? "in each step all ranks waited equally long."
+                          : "no collective was matched over the ranks, or no rank waited in a collective.");
+  }
   text += fmt::format("the rank that is last most often, {}, is last in {} of {} steps", most->rank,
                       most->last_in_steps, most->steps);
   if (most->last_p < finding_p_most)

@@ -1,8 +1,9 @@
 // Stragglers and slow steps of one measurement, each with its evidence. Results that chance explains are not reported.
 //
 // A rank is a straggler if
-// - it waits least in significantly more steps than expected by chance (exact binomial test against 1/N over the
-//   effective number of steps), and
+// - it waits least in significantly more steps than expected by chance (exact binomial test over the effective number
+// of
+//   steps, against 1/N, or k/N if k ranks wait equally little), and
 // - the other ranks lose at least 1 % of the step by it.
 // A rank whose compute is at least 2 % longer than the median of the others (sign test of the difference in each step,
 // over blocks of steps) is also named, even if no rank waits for it. Every test is made for each rank that recorded

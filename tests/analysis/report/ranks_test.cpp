@@ -190,6 +190,24 @@ TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
   EXPECT_EQ(table.rows[0][0], Cell(std::int64_t{3}));
 }
 
+// Ranks 4 and 5 of 8 compute 5 ms longer, exactly equally: both are last in every step.
+TEST_F(Ranks, NamesRanksThatAreEquallySlow) {
+  const std::int64_t id = run_.measurement(test::train("ddp", 8));
+  std::vector<std::int64_t> shards;
+  for (std::int64_t rank = 0; rank < 8; ++rank) shards.push_back(run_.shard(id, rank));
+  for (std::int64_t step = 0; step < 10; ++step)
+    for (std::int64_t rank = 0; rank < 8; ++rank) {
+      const std::int64_t longer = rank == 4 || rank == 5 ? 5 * ms : 0, wait = 5 * ms - longer;
+      run_.step(shards[static_cast<std::size_t>(rank)], step, step * 100 * ms, 100 * ms, 60 * ms + longer,
+                20 * ms + wait, 10 * ms, wait);
+    }
+  const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, id));
+  for (const metrics::RankEvidence& evidence : findings.ranks)
+    EXPECT_EQ(evidence.keeps_waiting, evidence.rank == 4 || evidence.rank == 5) << evidence.rank;
+  EXPECT_NEAR(findings.ranks[4].lost_share, 0.05, 1e-9);
+  EXPECT_NE(findings.summary.find("Rank 5 (node) makes the other ranks wait"), std::string::npos) << findings.summary;
+}
+
 // Five steps exclude that rank 3 is last by chance (4 · 4⁻⁵), but not that its compute is longer by chance (4 · 2⁻⁵).
 TEST_F(Ranks, FewStepsWithLongerComputeDoNotBlameTheNetwork) {
   const std::int64_t id = run(4, 5, 3, 12);
