@@ -59,18 +59,24 @@ std::optional<std::int64_t> wall_offset_ns(const ingest::LoadedShard& shard, con
   return clock.base_ns - of_reference.base_ns;
 }
 
-// Aligns ranks that share no group with rank 0 through a rank that does: both offsets and both uncertainties add up.
+// Aligns ranks that share no group with rank 0 through a rank that does: both offsets and both uncertainties add up. Of
+// several ways the one with the smallest uncertainty is taken; above half a step it is not used.
 void align_through_others(std::vector<ingest::LoadedShard>& shards, const std::vector<RankClock>& clocks) {
   for (bool more = true; more;) {
     more = false;
-    std::map<std::uint64_t, std::size_t> aligned;  // of each communicator, a rank whose offset is known
-    for (std::size_t i = 0; i < shards.size(); ++i)
-      if (shards[i].clock->uncertainty_ns)
-        for (const ingest::CollectiveFact& fact : shards[i].trace.collectives) aligned.emplace(fact.communicator, i);
+    std::map<std::uint64_t, std::size_t> aligned;  // of each communicator, the rank whose offset is known best
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      if (!shards[i].clock->uncertainty_ns) continue;
+      for (const ingest::CollectiveFact& fact : shards[i].trace.collectives) {
+        const auto [best, first] = aligned.emplace(fact.communicator, i);
+        if (*shards[i].clock->uncertainty_ns < *shards[best->second].clock->uncertainty_ns) best->second = i;
+      }
+    }
     for (std::size_t i = 0; i < shards.size(); ++i) {
       if (shards[i].clock->uncertainty_ns) continue;
       std::set<std::uint64_t> own;
       for (const ingest::CollectiveFact& fact : shards[i].trace.collectives) own.insert(fact.communicator);
+      std::optional<store::ClockAlignment> best;
       for (const std::uint64_t communicator : own) {
         const auto through = aligned.find(communicator);
         if (through == aligned.end()) continue;
@@ -81,10 +87,11 @@ void align_through_others(std::vector<ingest::LoadedShard>& shards, const std::v
         alignment.offset_ns += other.clock->offset_ns;
         *alignment.uncertainty_ns += *other.clock->uncertainty_ns;
         if (alignment.measured_offset_ns) *alignment.measured_offset_ns += other.clock->offset_ns;
-        shards[i].clock = alignment;
-        more = true;
-        break;
+        if (!best || *alignment.uncertainty_ns < *best->uncertainty_ns) best = alignment;
       }
+      if (!best || *best->uncertainty_ns > usual_step_ns(shards[i]) / 2) continue;
+      shards[i].clock = best;
+      more = true;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <string>
+#include <vector>
 
 namespace ddpprof::import {
 namespace {
@@ -52,19 +53,32 @@ const KernelFamily* family_of(std::string_view kernel_name) {
   return &*found;
 }
 
-// Returns true if the kernel's own name, without the arguments of its template, contains the name of a collective of
-// several ranks: flashinfer::trtllm_allreduce_fusion::…, quickreduce::allreduce_prototype_twoshot<…>. A reduction of
-// all threads of a warp or a block stays on one device.
+// Returns true if the kernel's own name, without the arguments of its template, has the name of a collective of several
+// ranks as words: flashinfer::trtllm_allreduce_fusion::…, quickreduce::allreduce_prototype_twoshot<…>,
+// twoShotAllReduce. A reduction of all threads of a warp or a block stays on one device, and small_reduce is another
+// word.
 bool is_named_as_collective(std::string_view kernel_name) {
-  std::string letters;
-  for (const char c : kernel_name.substr(0, kernel_name.find_first_of("<(")))
-    if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string_view own = kernel_name.substr(0, kernel_name.find_first_of("<("));
+  constexpr std::array<std::string_view, 5> parts{"educe", "ather", "toall", "ToAll", "to_all"};  // most have none
+  if (std::ranges::none_of(parts, [&](std::string_view part) { return own.find(part) != std::string_view::npos; }))
+    return false;
+  std::string letters;              // lower case, without underscores
+  std::vector<bool> begins_a_word;  // for each of them
+  char before = ' ';
+  for (const char c : own) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c != '_') {
+      letters += static_cast<char>(std::tolower(byte));
+      begins_a_word.push_back(std::isupper(byte) != 0 || std::isalpha(static_cast<unsigned char>(before)) == 0);
+    }
+    before = c;
+  }
   for (const std::string_view word : {"allreduce", "allgather", "reducescatter", "alltoall"}) {
     const std::size_t at = letters.find(word);
-    if (at == std::string::npos) continue;
-    const std::string_view before = std::string_view(letters).substr(0, at);
-    return !before.ends_with("warp") && !before.ends_with("block") && !before.ends_with("thread") &&
-           !before.ends_with("cta");
+    if (at == std::string::npos || !begins_a_word[at]) continue;
+    const std::string_view scope = std::string_view(letters).substr(0, at);
+    return std::ranges::none_of(std::array<std::string_view, 4>{"warp", "block", "thread", "cta"},
+                                [&](std::string_view part) { return scope.ends_with(part); });
   }
   return false;
 }
