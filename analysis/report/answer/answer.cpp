@@ -227,7 +227,9 @@ std::string gain_text(const Table& table, const Row& row) {
                     high = number("speedup_high");
   const bool larger = change.starts_with("accumulation=") || change.starts_with("batch_per_worker=");
   const char* batch = larger ? ", with a larger global batch" : "";
-  if (real("speedup_high") > widest_headline * real("speedup_low"))
+  // The best case of an interval is not its middle.
+  const bool best_case = real("speedup_high") > real("speedup_low") && real("speedup") >= real("speedup_high");
+  if (best_case || real("speedup_high") > widest_headline * real("speedup_low"))
     return fmt::format("{}: {} to {} × the throughput{}", change, low, high, batch);
   return fmt::format("{}: {} × the throughput ({} to {}){}", change, number("speedup"), low, high, batch);
 }

@@ -1,5 +1,7 @@
 #include "analysis/report/answer/glance.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -120,8 +122,11 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   if (const auto measured = std::ranges::find(steps, true, &GlanceStep::measured),
       predicted = std::ranges::find(steps, false, &GlanceStep::measured);
       measured != steps.end() && predicted != steps.end() && measured->confidence != predicted->confidence)
-    table.note = fmt::format("low, high: the {} interval of a measured median, and the {} interval of a prediction.",
-                             fit::percent(measured->confidence), fit::percent(predicted->confidence));
+    table.note = fmt::format(
+        "low, high: {}, and the {} interval of a prediction.",
+        measured->steps == 1 ? "the only measured step itself"
+                             : fmt::format("the {} interval of a measured median", fit::percent(measured->confidence)),
+        fit::percent(predicted->confidence));
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
                    text("source", "source"),

@@ -13,6 +13,7 @@
 #include "analysis/predict/predictor.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -34,6 +35,9 @@ Table what_helps_table(const std::vector<fit::RankedChange>& changes, double con
       "Speedup: of the throughput at this N, as of ddpprof predict --what-if CHANGE; sharing=dedicated: --sharing "
       "dedicated. A setting is a change of the job, machine is other hardware. Changes that cannot be predicted for "
       "this job are left out.";
+  std::vector<fit::WhatIfRow> effects;
+  for (const fit::RankedChange& one : changes) effects.push_back(one.effect);
+  table.note += one_sided_text(effects);
   table.empty = "No change can be predicted for this job.";
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),

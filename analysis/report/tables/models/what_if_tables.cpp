@@ -48,6 +48,19 @@ std::string_view term_meaning(std::string_view term) {
   return found == std::end(terms) ? std::string_view() : std::string_view(found->meaning);
 }
 
+std::string one_sided_text(std::span<const fit::WhatIfRow> rows) {
+  const auto at_end = [](double low, double value, double high) {
+    return high > low && (value <= low || value >= high);
+  };
+  const bool any = std::ranges::any_of(rows, [&](const fit::WhatIfRow& row) {
+    return at_end(row.changed_low_s, row.changed_step_s, row.changed_high_s) ||
+           at_end(row.speedup_low, row.speedup, row.speedup_high);
+  });
+  return any ? " A value that is an end of its own interval is the best or the worst case: parameters that the "
+               "measurements do not determine can only change it to the other side."
+             : "";
+}
+
 Table why_table(std::span<const fit::WhyRow> rows, const fit::WhatIf& change) {
   Table table;
   table.name = "why";
@@ -88,7 +101,8 @@ Table what_if_table(std::span<const fit::WhatIfRow> rows, const fit::WhatIf& cha
   const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
   table.note = "Speedup: of the throughput, with its " + level +
                " interval. Uncertainty that both steps share does not widen this interval. Bound: the term without "
-               "which the step would be shortest, before and after the change.";
+               "which the step would be shortest, before and after the change." +
+               one_sided_text(rows);
   table.empty = "The measurements in this file cannot answer this question.";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),

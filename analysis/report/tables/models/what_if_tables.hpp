@@ -17,6 +17,9 @@ std::string terms_text(const std::function<bool(std::string_view)>& occurs);
 // Returns the meaning of a term by its name, the to_string of fit::Term: "waiting for data"; "" for an unknown name.
 std::string_view term_meaning(std::string_view term);
 
+// Returns a sentence about a value that is an end of its own interval, as in a row of the change; empty without one.
+std::string one_sided_text(std::span<const fit::WhatIfRow>);
+
 // By term: reduction of the step if the term took no time.
 Table why_table(std::span<const fit::WhyRow>, const fit::WhatIf&);
 Table what_if_table(std::span<const fit::WhatIfRow>, const fit::WhatIf&, double confidence);

@@ -152,6 +152,15 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
                      c.incomplete_steps,
                      {}});
     }
+    if (c.kind == "import" && !c.step_times_only && c.timed().size() == 1)
+      all.push_back({"warning",
+                     where,
+                     "one_step",
+                     "Only one step was measured. It shows neither how much steps vary nor whether it is a usual one, "
+                     "and the intervals of predictions do not contain this.",
+                     advice_for(c, "Increase measure.steps."),
+                     1,
+                     {}});
     if (!c.measured.empty()) {
       const double width = metrics::median_of(c.timed(), &metrics::RunStep::duration_s).relative_half_width();
       if (width > noisy_half_width) {

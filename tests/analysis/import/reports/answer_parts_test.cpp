@@ -49,6 +49,26 @@ MadeTrace rank_of_two(int rank) {
   return made;
 }
 
+TEST(AnswerParts, OneStepHasNoIntervalAndThisIsStated) {
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < 2; ++rank) {
+    MadeTrace made = rank_of_two(rank);
+    made.steps = 1;
+    texts.push_back(made.text());
+  }
+  Job job(texts);
+  ASSERT_FALSE(job.rows.empty());
+  std::string notes, codes;
+  for (const char* name : {"answer", "summary"})
+    for (const report::Table& table : report::build_report(job.database, name).tables) {
+      notes += table.note + "\n";
+      if (table.name != "notices") continue;
+      for (const report::Row& row : table.rows) codes += *report::value_of<std::string>(table, row, "code") + "\n";
+    }
+  EXPECT_THAT(notes, HasSubstr("low, high: the only measured step itself, and the 90 % interval of a prediction."));
+  EXPECT_THAT(codes, HasSubstr("one_step"));
+}
+
 // The device waits 1500 us of the 4000 us of a step for its data, but not in the first of eight steps. Shares are means
 // over the steps: 7/8 of 37.5 %.
 TEST(AnswerParts, WaitingForInputIsNamed) {
