@@ -86,7 +86,8 @@ std::string format_significant(double value, int digits) {
   // Rounded first: 9.9996 has one digit more before the point than its logarithm says.
   const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(value))) + 1.0 - digits);
   const double rounded = std::round(value / unit) * unit;
-  return fixed(rounded, std::clamp(decimals_for(std::fabs(rounded), digits), 0, 12));
+  const std::string text = fixed(rounded, std::clamp(decimals_for(std::fabs(rounded), digits), 0, 12));
+  return text.find_first_not_of("-0.") == std::string::npos ? "0" : text;  // smaller than all decimals
 }
 
 std::string format_measured(double value, double error, std::string_view base_unit) {

@@ -37,13 +37,13 @@ void report_refused(const KinetoReader& reader, const TraceTally& tally, ReadRan
   }
   if (passed > 0)
     result.notes.push_back({Severity::info, "events_not_read", passed,
-                            fmt::format("events of kinds that carry no times of training: {}", kinds),
+                            fmt::format("events of kinds that are not read: {}", kinds),
                             "not needed: arrows are drawn from correlation ids, and memory events of a CPU count only "
                             "from the profile's start"});
 }
 
 // For a file without a sound event.
-std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
+std::string why_unusable(const KinetoReader& reader, const TraceTally& tally, bool compressed) {
   std::int64_t count = 0;
   std::string first_why;
   std::uint64_t first_offset = UINT64_MAX;
@@ -53,7 +53,14 @@ std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
     first_why = why;
     first_offset = refused.first_offset;
   }
-  if (!tally.saw_events) return "it is not a trace: " + (count > 0 ? first_why : "no array of events");
+  if (!tally.saw_events)
+    return "it is not a trace: " + (count > 0 ? first_why : "no array of events") +
+           (compressed ? ". A compressed log of nccl-tests must be unpacked first" : "");
+  if (const auto begins = reader.passed_over().find("ph B"); count == 0 && begins != reader.passed_over().end())
+    return fmt::format(
+        "its operations are pairs of a begin and an end ({} events of ph B), which are not read: only "
+        "complete events (ph X) are",
+        begins->second);
   if (count == 0) return "it holds no event of an operation or a device";
   return fmt::format("it holds no sound event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
 }
@@ -90,7 +97,8 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   const std::string name = path.filename().string();
   const std::optional<std::string> problem = bytes->problem();
   if (reader.taken() == 0) {
-    const std::string why = problem ? *problem : why_unusable(reader, tally);
+    const bool compressed = name.ends_with(".gz") || name.ends_with(".zst");
+    const std::string why = problem ? *problem : why_unusable(reader, tally, compressed);
     throw ImportError(fmt::format("{}: {} (expected a PyTorch profiler's trace, JSON with traceEvents)", name, why));
   }
   if (const std::string why = reader.several_ranks(); !why.empty())

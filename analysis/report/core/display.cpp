@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -49,6 +50,8 @@ std::string shown_cell(const Column& column, const Cell& cell, const units::Scal
     return column.unit == "bytes" ? units::format_bytes(*whole) : std::to_string(*whole);
   }
   const double value = std::get<double>(cell);
+  // Sizes of messages differ within a column, so each has its own unit.
+  if (column.unit == "bytes" && std::fabs(value) < 9e18) return units::format_bytes(std::llround(value));
   if (general(column)) return fmt::format("{:.6g}", value);
   if (column.kind == Kind::share) return units::format_number(value * 100.0, scale);
   if (column.digits > 0) return units::format_significant(value / scale.factor, column.digits);

@@ -58,7 +58,7 @@ TEST(ReportDerived, TheAnswerComesFirstInWords) {
         "Throughput is highest at N = 64 (predicted with a wide interval, the largest N here), but "
         "the intervals allow that N = 1 is as fast. Communication is more than half of the step from N = 4 on.",
         "N = 64: 200 ms to 40 s per step (90 %).",
-        "At N = 64 bandwidth (the part of all-reduces that is proportional "
+        "At N = 64 bandwidth (the part of collectives that is proportional "
         "to their bytes)."})
     EXPECT_THAT(out.str(), testing::HasSubstr(sentence));
 }

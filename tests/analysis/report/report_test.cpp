@@ -14,6 +14,8 @@
 #include <sstream>
 
 #include "analysis/metrics/measured.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/core/display.hpp"
 #include "analysis/report/render/render.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "simulator/units/units.hpp"
@@ -168,7 +170,7 @@ TEST_F(ReportTest, KneeStartsAtTwoWorkers) {
 TEST_F(ReportTest, PredictionsNameTheirConfidenceAndExplainTheirBound) {
   const auto text = rendered("predictions", Format::table);
   EXPECT_THAT(text, testing::HasSubstr("90 %"));
-  EXPECT_THAT(text, testing::HasSubstr("the part of all-reduces that is proportional to their bytes"));
+  EXPECT_THAT(text, testing::HasSubstr("the part of collectives that is proportional to their bytes"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("latency: ")));  // only terms that occur
 }
 
@@ -310,6 +312,16 @@ TEST(Units, AColumnOfZerosBorrowsItsUnit) {
   EXPECT_THAT(out.str(), testing::Not(testing::HasSubstr("[s]")));
 }
 
+TEST(Units, MeansOfBytesHaveAUnitEach) {
+  report::Table table;
+  table.columns = {report::quantity("sent", "sent", "bytes")};
+  table.rows = {{8388608.0}, {12.4}};
+  const std::vector<report::ShownColumn> shown = report::show(table);
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0].cells, (std::vector<std::string>{"8 MiB", "12 B"}));
+  EXPECT_EQ(shown[0].unit, "");
+}
+
 TEST(Units, MeasuredValuesShareAUnitAndAvoidExponents) {
   EXPECT_EQ(units::format_measured(9.881760604980686e-10, 2.275e-9, "s/byte"), "988 ± 2300 µs/MB");
   EXPECT_EQ(units::format_measured(0.0, 2.3e-6, "s"), "0 ± 2.3 µs");
@@ -317,6 +329,7 @@ TEST(Units, MeasuredValuesShareAUnitAndAvoidExponents) {
   EXPECT_EQ(units::format_significant(9.99996, 4), "10.00");
   EXPECT_EQ(units::format_significant(-129174.853, 4), "-129200");
   EXPECT_EQ(units::format_significant(0.0, 4), "0");
+  EXPECT_EQ(units::format_significant(-4e-17, 4), "0") << "below all decimals";
 }
 
 TEST(Units, SingleQuantities) {

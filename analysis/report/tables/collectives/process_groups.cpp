@@ -97,7 +97,8 @@ std::map<std::size_t, GroupExposed> exposed_by_configuration(const Source& sourc
 Table process_groups_table(const Source& source) {
   Table table = table_of_configurations(
       "process_groups", "Communication by process group",
-      "Values are of one rank's measured step, on average. Time = sum of the durations of the collectives, which may "
+      "Values are of one rank's measured step, on average. Bytes of a step: of all calls together. Time = sum of the "
+      "durations of the collectives, which may "
       "overlap; it includes waiting (skew) for slower ranks. Exposed: time in which the group communicates and the "
       "rank "
       "does not compute; simultaneous collectives count once. Groups: the number of groups with this description. No "
@@ -106,12 +107,12 @@ Table process_groups_table(const Source& source) {
       "which sends go, and from which receives come. Largest split: the largest part of an all-to-all / the mean "
       "part.");
   table.empty = "No collective of an imported trace. Only imports have communication by process group.";
-  append(table,
-         {text("group", "group"), text("name", "name", true), count("size", "ranks", "ranks"),
-          count("groups", "groups"), text("op", "op"), quantity("collectives_per_step", "calls", ""),
-          quantity("bytes_per_step", "size", "bytes"), seconds("time_s", "time"), seconds("skew_s", "skew", "time_s"),
-          seconds("exposed_s", "exposed", "time_s"), share("waiting_share", "waiting calls"), text("peers", "peers"),
-          quantity("largest_split", "largest split", "×")});
+  append(table, {text("group", "group"), text("name", "name", true), count("size", "ranks", "ranks"),
+                 count("groups", "groups"), text("op", "op"), quantity("collectives_per_step", "calls", ""),
+                 quantity("bytes_per_step", "bytes of a step", "bytes"), seconds("time_s", "time"),
+                 seconds("skew_s", "skew", "time_s"), seconds("exposed_s", "exposed", "time_s"),
+                 share("waiting_share", "waiting calls"), text("peers", "peers"),
+                 quantity("largest_split", "largest split", "×")});
   table.key_columns += 5;
   const std::map<std::int64_t, double> steps = rank_steps(source);
   const auto of = configuration_of_measurement(source);

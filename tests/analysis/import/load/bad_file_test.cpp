@@ -34,6 +34,10 @@ std::vector<Case> whole_files() {
   refused("empty_array", "[]", "no event of an operation or a device");
   refused("only_metadata", R"({"traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x"}}]})",
           "no event of an operation or a device");
+  refused("begins_and_ends",
+          R"({"traceEvents": [{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1},)"
+          R"( {"ph": "E", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 2}]})",
+          "its operations are pairs of a begin and an end (1 events of ph B), which are not read");
   refused("only_damage", R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 1}, {"ph": "X",)",
           "it holds no sound event: 2 left out, the first at byte 17: an event without `dur`");
   refused("cut_in_the_first_event", sound.substr(0, sound.find("ProfilerStep") + 5), "no sound event: 1 left out");
