@@ -80,6 +80,22 @@ std::optional<LogRefusal> all_reduce_refusal(const NcclTestsRun& run, std::optio
 
 namespace {
 
+// Returns what is wrong with --log-ranks for a run that does not list its ranks; nothing if the run may have this
+// number of ranks, or may be of another collective.
+std::optional<std::string> wrong_log_ranks(const NcclTestsRun& run, std::int64_t given) {
+  if (run.ranks > 0 || !all_reduce_refusal(run, given)) return std::nullopt;
+  const std::optional<std::int64_t> found = ranks_of(run);
+  if (found && !all_reduce_refusal(run, found))
+    return "--log-ranks " + std::to_string(given) + " contradicts the log's bandwidths, which are those of " +
+           std::to_string(*found) + " ranks (busbw = 2 (N-1)/N algbw); leave --log-ranks out, or give " +
+           std::to_string(*found);
+  if (run.collective == "all_reduce" && !all_reduce_refusal(run, std::nullopt))
+    return "--log-ranks " + std::to_string(given) +
+           " contradicts the log's bandwidths: busbw is not 2 (N-1)/N times algbw for this N; give the number of ranks "
+           "that the log was measured with";
+  return std::nullopt;
+}
+
 AllReduceLog read_log(const std::filesystem::path& path, std::optional<std::int64_t> given, bool with_others) {
   const std::string file = path.string() + ": ";
   std::vector<NcclTestsRun> runs = read_nccl_tests(path);
@@ -88,6 +104,7 @@ AllReduceLog read_log(const std::filesystem::path& path, std::optional<std::int6
   for (std::size_t i = 0; i < runs.size(); ++i) {
     NcclTestsRun& run = runs[i];
     const std::optional<std::int64_t> found = run.ranks == 0 && given ? given : ranks_of(run);
+    if (const auto wrong = given ? wrong_log_ranks(run, *given) : std::nullopt) throw NcclTestsError(file + *wrong);
     std::optional<LogRefusal> refused = all_reduce_refusal(run, found);
     if (!refused && run.ranks > 0 && given && *given != run.ranks)
       throw NcclTestsError(file + "its lines name " + std::to_string(run.ranks) + " ranks, but --log-ranks is " +

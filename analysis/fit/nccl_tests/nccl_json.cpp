@@ -41,6 +41,8 @@ void add_row(const json& result, NcclTestsRun& run) {
   const double time_us = figure(out, run.cpu_times ? "cpu_time" : "time");
   if (!(bytes >= 1.0 && bytes <= largest_bytes) || !is_time(time_us)) return;
   NcclTestsRow row;
+  row.type = text_of(result, "type");
+  row.operation = text_of(result, "redop");
   row.bytes = std::llround(bytes);
   row.out_of_place_s = time_us * 1e-6;
   const double in_place_us = figure(in, run.cpu_times ? "cpu_time" : "time");
@@ -53,6 +55,13 @@ void add_row(const json& result, NcclTestsRun& run) {
     row.bus_factor_high = (busbw + half) / (algbw - half);
   }
   run.rows.push_back(row);
+}
+
+// Returns number and bus id of a device; empty without a bus id.
+std::string gpu_of(const json& device) {
+  const std::string bus_id = text_of(device, "device_hex");
+  if (bus_id.empty()) return "";
+  return std::to_string(std::llround(std::clamp(figure(device, "device"), 0.0, 1e9))) + ' ' + bus_id;
 }
 
 // Returns the number of ranks for each entry of the list of devices. nccl-tests lists only the first device of each
@@ -85,21 +94,19 @@ NcclTestsRun read_nccl_json(std::string_view text) {
   if (arguments.is_array() && !arguments.empty() && arguments[0].is_string())
     run.collective = collective_of_program(arguments[0].get<std::string>());
   for (const json& result : results) {
-    if (run.type.empty()) {
-      run.type = text_of(result, "type");
-      run.operation = text_of(result, "redop");
-      run.root = root_of_text(text_of(result, "root"));
-    }
+    if (&result == &results.front()) run.root = root_of_text(text_of(result, "root"));
     if (run.collective.empty()) run.collective = collective_of_program(text_of(result, "experiment_name"));
     add_row(result, run);
   }
+  keep_one_kind(run);
   const json& config = member(document, "config");
   std::vector<NcclRank> ranks;
   const json& devices = member(config, "devices");
   if (devices.is_array())
     for (const json& device : devices)
       ranks.push_back({std::llround(std::clamp(figure(device, "rank"), 0.0, 1e9)),
-                       std::llround(std::clamp(figure(device, "group"), 0.0, 1e9)), text_of(device, "hostname")});
+                       std::llround(std::clamp(figure(device, "group"), 0.0, 1e9)), text_of(device, "hostname"),
+                       gpu_of(device)});
   set_nccl_ranks(ranks, devices_per_entry(ranks, config), run);
   set_bus_factors(run);
   if (const double wrong = figure(member(document, "out_of_bounds"), "count"); wrong > 0.0)

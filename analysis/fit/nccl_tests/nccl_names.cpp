@@ -1,6 +1,10 @@
 #include "analysis/fit/nccl_tests/nccl_names.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "analysis/fit/nccl_tests/nccl_line.hpp"
 #include "simulator/stats/summary.hpp"
@@ -26,6 +30,30 @@ NcclTestsWarning wrong_values_warning(const std::string& count) {
           "nccl-tests found wrong results (out-of-bounds values: " + count +
               " FAILED): the collectives did not compute the right values, so the times may be wrong too",
           "repair the links or the software, and measure again"};
+}
+
+void keep_one_kind(NcclTestsRun& run) {
+  if (run.rows.empty()) return;
+  const auto place = [](const NcclTestsRow& row) {  // in the order of preference
+    constexpr std::array<std::string_view, 3> types = {"float", "bfloat16", "half"};
+    return std::pair(row.operation != "sum", std::ranges::find(types, std::string_view(row.type)) - types.begin());
+  };
+  const auto kept = std::ranges::min_element(run.rows, {}, place);
+  run.type = kept->type;
+  run.operation = kept->operation;
+  std::set<std::string> others;
+  std::erase_if(run.rows, [&](const NcclTestsRow& row) {
+    const bool other = row.type != run.type || row.operation != run.operation;
+    if (other) others.insert(row.type + " " + row.operation);
+    return other;
+  });
+  if (others.empty()) return;
+  std::string names;
+  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
+  run.warnings.push_back({"log_kinds_left_out",
+                          "the log has several types or operations: the rows of " + run.type + " " + run.operation +
+                              " are used, those of " + names + " are left out",
+                          "run nccl-tests with the type and the operation of the job's gradients (-d, -o)"});
 }
 
 void set_bus_factors(NcclTestsRun& run) {

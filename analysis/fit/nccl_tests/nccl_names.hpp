@@ -16,6 +16,11 @@ std::int64_t root_of_text(std::string_view text);
 
 NcclTestsWarning wrong_values_warning(const std::string& count);
 
+// Sets the run's type and operation, and keeps the rows of this kind alone. DDP sums gradients, so with -o all "sum" is
+// kept, otherwise the first operation; with -d all "float", "bfloat16" or "half", otherwise the first type. Adds a
+// warning if other rows were left out.
+void keep_one_kind(NcclTestsRun&);
+
 // Sets the bandwidth factors of a run from those of its rows.
 void set_bus_factors(NcclTestsRun&);
 

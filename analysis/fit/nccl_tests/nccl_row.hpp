@@ -15,13 +15,14 @@ struct NcclTestsRow {
   double in_place_s = 0.0;                             // 0: not printed
   double bus_factor = 0.0;                             // busbw over algbw; 0 if two decimals are too few to compute it
   double bus_factor_low = 0.0, bus_factor_high = 0.0;  // … within their rounding
+  std::string type{};                                  // of the elements, as printed: "float"
+  std::string operation{};                             // of the reduction: "sum"; "none" or empty without a reduction
 };
 
 // The first columns of a row, which nccl-tests prints before it measures.
 struct NcclRowStart {
   std::int64_t bytes = 0;
-  std::string type;                  // of the elements, as printed: "float"
-  std::string operation;             // of the reduction; empty without this column
+  std::string type, operation;
   std::optional<std::int64_t> root;  // as printed; -1 if this collective has no root
 };
 

@@ -91,6 +91,7 @@ class RunReader {
   NcclTestsRun finish(bool inside) {
     drop_pending();
     if (!concluded_ && !summarized_) drop_cut_row();
+    keep_one_kind(run_);
     set_nccl_ranks(ranks_, 1, run_);
     if (inside) count_copies();
     set_bus_factors(run_);
@@ -115,12 +116,10 @@ class RunReader {
   }
 
   void add_row(const NcclRowStart& start, const NcclTestsRow& row, std::size_t columns) {
-    if (run_.rows.empty()) {
-      run_.type = start.type;
-      run_.operation = start.operation;
-      run_.root = start.root.value_or(-1);
-    }
+    if (run_.rows.empty()) run_.root = start.root.value_or(-1);
     run_.rows.push_back(row);
+    run_.rows.back().type = start.type;
+    run_.rows.back().operation = start.operation;
     if (columns > 0) {
       most_columns_ = run_.rows.size() == 1 ? columns : std::max(most_columns_, columns);
       last_columns_ = columns;

@@ -109,6 +109,10 @@ TEST_F(NcclLog, WhatIsNoAllReduceIsRefused) {
 }
 
 TEST_F(NcclLog, WhatContradictsTheLogIsSaid) {
+  EXPECT_THAT(refusal(lines(4, 10.0), 8),
+              HasSubstr("--log-ranks 8 contradicts the log's bandwidths, which are those of 4"));
+  EXPECT_THAT(refusal("# Collective test starting: all_reduce_perf\n" + lines(2, 10.0), 8),
+              HasSubstr("--log-ranks 8 contradicts the log's bandwidths"));
   EXPECT_THAT(refusal(ranks_of_two + lines(2, 10.0), 8), HasSubstr("name 2 ranks, but --log-ranks is 8"));
   store::Database database = make_database();
   import_log(database, ranks_of_two + lines(2, 10.0), 2, {4});

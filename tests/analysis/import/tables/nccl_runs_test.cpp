@@ -154,6 +154,39 @@ TEST_F(NcclRuns, OfGroupsTheOneOfRankZeroCounts) {
   EXPECT_THAT(fit::messages_of(rails), Contains(HasSubstr("8 groups ran at the same time")));
 }
 
+// all_reduce_perf -o all: the other operations take longer. -d all: half precision.
+TEST_F(NcclRuns, OfSeveralOperationsTheSumCountsAndOfSeveralTypesFloat) {
+  const NcclText sum, slow{.busbw = 50.0};
+  const auto rows = [](const NcclText& text, const std::string& type, const std::string& operation) {
+    std::string all = text.rows();
+    for (const auto& [from, to] : {std::pair{std::string("   float"), "   " + type}, {"   sum", "  " + operation}})
+      for (std::size_t at = all.find(from); at != std::string::npos; at = all.find(from, at + to.size()))
+        all.replace(at, from.size(), to);
+    return all;
+  };
+  const std::string head = sum.begin() + sum.devices() + sum.columns();
+  const fit::AllReduceLog operations = read(head + rows(slow, "float", "prod") + sum.rows() + sum.end());
+  expect_run(operations.runs.at(0), sum);
+  EXPECT_THAT(fit::messages_of(operations), Contains(HasSubstr("those of float prod are left out")));
+  const fit::AllReduceLog types = read(head + sum.rows() + rows(slow, "half", "sum") + sum.end());
+  expect_run(types.runs.at(0), sum);
+  EXPECT_EQ(types.runs[0].run.type, "float");
+  EXPECT_THAT(fit::messages_of(types), Contains(HasSubstr("those of half sum are left out")));
+  const fit::AllReduceLog all_types = read(head + rows(slow, "int8", "sum") + sum.rows() + sum.end());
+  expect_run(all_types.runs.at(0), sum);
+}
+
+// Containers with the host name "localhost" on two hosts: NCCL refuses two ranks on one GPU.
+TEST_F(NcclRuns, RanksOnTheSameGpuAreOnSeveralHosts) {
+  const NcclText text;
+  std::string devices;
+  for (std::int64_t rank = 0; rank < 16; ++rank) devices += text.rank_on(rank, 0, "localhost", rank % 8);
+  const fit::AllReduceLog log = read(text.begin() + devices + text.columns() + text.rows() + text.end());
+  expect_run(log.runs.at(0), text);
+  EXPECT_EQ(log.runs[0].run.hosts, 2);
+  EXPECT_THAT(fit::messages_of(log), Contains(HasSubstr("2 hosts are assumed, with 1 name")));
+}
+
 TEST_F(NcclRuns, WrongValuesOfALogWithoutSummaryAreReported) {
   const NcclText wrong{.wrong = "3"};
   const std::string text = wrong.begin() + wrong.devices() + wrong.columns() + wrong.rows();

@@ -29,8 +29,11 @@ struct NcclText {
            "# Using devices\n";
   }
   std::string rank(std::int64_t number, std::int64_t group, std::int64_t on) const {
-    return fmt::format("#  Rank {:2} Group {:2} Pid {:6} on {:>10} device {:2} [0000:1b:00] NVIDIA H100\n", number,
-                       group, 4000 + number, host + std::string(1, static_cast<char>('a' + on)), number % 8);
+    return rank_on(number, group, host + std::string(1, static_cast<char>('a' + on)), number);
+  }
+  std::string rank_on(std::int64_t number, std::int64_t group, const std::string& name, std::int64_t gpu) const {
+    return fmt::format("#  Rank {:2} Group {:2} Pid {:6} on {:>10} device {:2} [0000:{:02x}:00] NVIDIA H100\n", number,
+                       group, 4000 + number, name, number % 8, gpu);
   }
   std::string devices() const {
     std::string text;
