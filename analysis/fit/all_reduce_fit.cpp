@@ -188,8 +188,7 @@ void judge(AllReduceFit& fit) {
 std::int64_t ranks_inside(const Form& form, const std::vector<CollectivePoint>& points) {
   std::int64_t ranks = 0;
   for (const CollectivePoint& point : points)
-    if (point.machine.nodes == 1 && form.across_hosts(point.machine.workers))
-      ranks = std::max(ranks, point.machine.workers);
+    if (point.machine.nodes == 1 && form.across_hosts(point.machine)) ranks = std::max(ranks, point.machine.workers);
   if (ranks == 0) return 0;
   for (const collective::Curve& curve : *form.curves)
     if (curve.hosts() > 1) ranks = std::max(ranks, (curve.ranks() + curve.hosts() - 1) / curve.hosts());
@@ -197,29 +196,32 @@ std::int64_t ranks_inside(const Form& form, const std::vector<CollectivePoint>& 
 }
 
 // Makes the parameters of a curve: alpha, beta and in_step are factors. `beside`: steps of N > 1 were measured on the
-// curve's links. Scaled to other N, a curve is good to about a tenth; a step's all-reduces run beside compute.
-Parameter curve_factor(const char* name, bool beside) {
-  return {name, "", 0.0, beside ? 0.7 : 0.1, std::log(0.1), std::log(20.0), true, false};
+// curve's links. Scaled to other N, a curve is good to about a tenth; a step's all-reduces run beside compute. `more`:
+// another standard deviation of the logarithm.
+Parameter curve_factor(const char* name, bool beside, double more = 0.0) {
+  const double sd = std::hypot(beside ? 0.7 : 0.1, more);
+  return {name, "", 0.0, sd, std::min(std::log(0.1), -3.0 * sd), std::max(std::log(20.0), 3.0 * sd), true, false};
 }
 
-Problem curve_problem(const Form& form, const std::vector<CollectivePoint>& points) {
+Problem curve_problem(const Form& form, const std::vector<CollectivePoint>& points, const GivenCurves& given) {
   const bool nccl = !points.empty() && points.front().machine.backend == "nccl";
   Problem problem = make_problem(form, points, nccl);
   const auto measured = [&](bool across) {
     return std::ranges::any_of(points, [&](const CollectivePoint& point) {
-      return !form.inside_host(point.machine) && form.across_hosts(point.machine.workers) == across;
+      return !form.inside_host(point.machine) && form.across_hosts(point.machine) == across;
     });
   };
-  problem.parameters[link_parameter::alpha] = curve_factor("latency", false);
+  problem.parameters[link_parameter::alpha] = curve_factor("latency", false, given.small.sd);
+  if (given.small.sd > 0.0) problem.parameters[link_parameter::alpha].upper = given.small.most;
   problem.parameters[link_parameter::beta] = curve_factor("inverse_bandwidth", false);
-  problem.parameters[link_parameter::in_step] = curve_factor("in_step_factor", measured(false));
+  problem.parameters[link_parameter::in_step] = curve_factor("in_step_factor", measured(false), given.runs_inside);
   problem.parameters[link_parameter::turn].fixed = true;  // this is a time per hop, and a curve has no hops
   if (std::ranges::none_of(*form.curves, [](const collective::Curve& curve) { return curve.hosts() > 1; }))
     return problem;
   for (const char* name : {"inside_host_latency", "inside_host_inverse_bandwidth"})
     problem.parameters.push_back(
         {name, "", 0.0, factor_of_ten, std::log(1e-4), std::log(1e2), true, form.ranks_inside == 0});
-  problem.parameters.push_back(curve_factor("in_step_factor_across_hosts", measured(true)));
+  problem.parameters.push_back(curve_factor("in_step_factor_across_hosts", measured(true), given.runs_across));
   return problem;
 }
 
@@ -229,8 +231,7 @@ void compare_with_steps(AllReduceFit& fit) {
   if (one.form.ranks_inside > 0)
     fit.notes.push_back(
         "the job's all-reduces ran inside one host, and the log is of links between hosts: they do not correct the "
-        "log; "
-        "up to N = " +
+        "log; up to N = " +
         std::to_string(one.form.ranks_inside) + " on one host, the links of the job are used");
   for (const std::size_t index : std::array<std::size_t, 2>{link_parameter::in_step, link_parameter::in_step_across}) {
     if (fit.points.empty() || index >= one.solution.values.size()) continue;
@@ -243,25 +244,28 @@ void compare_with_steps(AllReduceFit& fit) {
 
 // The curve times three factors: one for its latency, one for its bandwidth, and one for the effect of a training step
 // on both.
-AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves) {
+AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves,
+                        const MessageSizes& job) {
   for (const collective::Curve& curve : curves)
     if (curve.ranks() < 2)
       throw std::invalid_argument("all-reduces of one rank do not show the cost with several ranks");
   std::erase_if(points, [](const CollectivePoint& point) { return point.bench; });  // other links than the curve's
+  const GivenCurves given = join_curves(curves, job);
   FormFit one;
-  one.form.curves = std::make_shared<const std::vector<collective::Curve>>(curves);
+  one.form.curves = std::make_shared<const std::vector<collective::Curve>>(given.curves);
   one.form.ranks_inside = ranks_inside(one.form, points);
-  one.problem = curve_problem(one.form, points);
+  one.problem = curve_problem(one.form, points, given);
   one.solution = solve(one.problem);
   one.weight = 1.0;
   one.beyond_error = one.solution.median_relative_error;
   AllReduceFit fit;
   fit.points = std::move(points);
+  fit.warnings = given.warnings;
   fit.usable = one.solution.converged;
   fit.status = fit.usable ? "converged; " : "not usable: the solver did not converge (" + one.solution.message + "); ";
   fit.status += "form measured-curve, as given";
-  for (const collective::Curve& curve : curves) {
-    fit.notes.push_back("all-reduces as measured with " + std::to_string(curve.ranks()) + " ranks, " +
+  for (const collective::Curve& curve : given.curves) {
+    fit.notes.push_back("all-reduces as measured with " + placement_text(curve) + ", " +
                         bytes_text(std::llround(curve.points().front().bytes)) + " to " +
                         bytes_text(std::llround(curve.points().back().bytes)) +
                         "; other N are computed as a ring over the same links");
@@ -274,12 +278,12 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
 }  // namespace
 
 AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
-                            const std::vector<collective::Curve>& curves) {
+                            const std::vector<collective::Curve>& curves, const MessageSizes& job) {
   AllReduceFit fit;
   for (const CollectivePoint& point : all_points) {
     if (point.machine.workers > 1 && point.bytes > 0 && point.transfer_s > 0.0) fit.points.push_back(point);
   }
-  if (!curves.empty()) return fit_curves(std::move(fit.points), curves);
+  if (!curves.empty()) return fit_curves(std::move(fit.points), curves, job);
   if (fit.points.empty()) {
     const bool measured =
         std::ranges::any_of(all_points, [](const CollectivePoint& point) { return point.machine.workers > 1; });

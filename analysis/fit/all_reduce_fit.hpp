@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/fit/all_reduce_form.hpp"
+#include "analysis/fit/given_curves.hpp"
 #include "analysis/fit/least_squares.hpp"
 #include "analysis/fit/measured/measured.hpp"
 #include "simulator/collective/all_reduce.hpp"
@@ -57,9 +58,10 @@ struct AllReduceFit {
   const FormFit& picked() const { return forms.front(); }
 };
 
-// If curves are given, they are the form, and the points show how a step's all-reduces differ from them. Throws
-// std::invalid_argument for a curve of one rank.
-AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>&, const std::vector<collective::Curve>& curves = {});
+// If curves are given, they are the form, and the points show how a step's all-reduces differ from them. `job`: sizes
+// of the messages that are predicted from the curves. Throws std::invalid_argument for a curve of one rank.
+AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>&, const std::vector<collective::Curve>& curves = {},
+                            const MessageSizes& job = {});
 
 store::FitRow to_row(const AllReduceFit&);
 

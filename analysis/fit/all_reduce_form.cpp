@@ -2,17 +2,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace ddpprof::fit {
 namespace {
 
-// Returns the curve with the nearest number of ranks, in the logarithm.
-const collective::Curve& nearest_curve(const std::vector<collective::Curve>& curves, std::int64_t workers) {
-  const auto apart = [workers](const collective::Curve& curve) {
-    return std::abs(std::log(static_cast<double>(curve.ranks()) / static_cast<double>(workers)));
+double log_distance(double a, double b) { return std::abs(std::log(a / b)); }
+
+double ranks_of_host(const collective::Curve& curve) {
+  return static_cast<double>(curve.ranks()) / static_cast<double>(std::max<std::int64_t>(1, curve.hosts()));
+}
+
+std::int64_t most_ranks_of_host(const std::vector<collective::Curve>& curves) {
+  std::int64_t most = 0;
+  for (const collective::Curve& curve : curves)
+    if (curve.hosts() > 0) most = std::max(most, (curve.ranks() + curve.hosts() - 1) / curve.hosts());
+  return most;
+}
+
+// Returns the curve that is nearest in the logarithm: across hosts first by ranks per host, then by ranks. Links inside
+// a host and between hosts are different links, so a curve of the machine's kind comes first; a curve whose hosts are
+// unknown is of both kinds. More ranks than a host of the curves has may be on several hosts that were not stated.
+const collective::Curve& nearest_curve(const std::vector<collective::Curve>& curves, const Machine& machine) {
+  const bool across = machine.nodes > 1, inside = !across && machine.workers <= most_ranks_of_host(curves);
+  const auto distance = [&](const collective::Curve& curve) {
+    const bool other_kind = (across && curve.hosts() == 1) || (inside && curve.hosts() > 1);
+    return std::tuple(other_kind,
+                      across ? log_distance(ranks_of_host(curve),
+                                            static_cast<double>(machine.workers) / static_cast<double>(machine.nodes))
+                             : 0.0,
+                      log_distance(static_cast<double>(curve.ranks()), static_cast<double>(machine.workers)));
   };
   return *std::min_element(curves.begin(), curves.end(),
-                           [&](const auto& a, const auto& b) { return apart(a) < apart(b); });
+                           [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
 }
 
 }  // namespace
@@ -32,22 +54,24 @@ std::string Form::name() const {
   return base;
 }
 
-bool Form::across_hosts(std::int64_t workers) const { return curves && nearest_curve(*curves, workers).hosts() > 1; }
+bool Form::across_hosts(const Machine& machine) const { return curves && nearest_curve(*curves, machine).hosts() > 1; }
 
-bool Form::of_one_host(std::int64_t workers) const { return curves && nearest_curve(*curves, workers).hosts() == 1; }
+bool Form::of_one_host(const Machine& machine) const { return curves && nearest_curve(*curves, machine).hosts() == 1; }
+
+std::int64_t Form::most_ranks_of_a_host() const { return curves ? most_ranks_of_host(*curves) : 0; }
 
 bool Form::inside_host(const Machine& machine) const {
-  return machine.nodes == 1 && machine.workers <= ranks_inside && across_hosts(machine.workers);
+  return machine.nodes == 1 && machine.workers <= ranks_inside && across_hosts(machine);
 }
 
-double Form::hop_unit_s(std::int64_t workers) const {
-  if (regimes) return regimes->hop_unit(workers);
-  return curves ? nearest_curve(*curves, workers).hop_s() : 1.0;
+double Form::hop_unit_s(const Machine& machine) const {
+  if (regimes) return regimes->hop_unit(machine.workers);
+  return curves ? nearest_curve(*curves, machine).hop_s() : 1.0;
 }
 
-double Form::byte_unit_s(std::int64_t workers) const {
-  if (regimes) return regimes->byte_unit(workers);
-  return curves ? nearest_curve(*curves, workers).byte_s() : 1.0;
+double Form::byte_unit_s(const Machine& machine) const {
+  if (regimes) return regimes->byte_unit(machine.workers);
+  return curves ? nearest_curve(*curves, machine).byte_s() : 1.0;
 }
 
 collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) const {
@@ -63,10 +87,11 @@ collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) 
   return shared;
 }
 
-collective::Hops Form::hops(std::int64_t workers, std::int64_t bytes) const {
+collective::Hops Form::hops(const Machine& machine, std::int64_t bytes) const {
+  const std::int64_t workers = machine.workers;
   if (curves) {
     // Hops enter a cost as count alpha + count bytes beta: with factors for alpha and beta, count is all latency.
-    const collective::Cost cost = nearest_curve(*curves, workers).cost(static_cast<double>(bytes), workers);
+    const collective::Cost cost = nearest_curve(*curves, machine).cost(static_cast<double>(bytes), workers);
     const double count = std::max(cost.latency_s, 1e-30);
     return {count, cost.bandwidth_s / count};
   }
@@ -75,14 +100,15 @@ collective::Hops Form::hops(std::int64_t workers, std::int64_t bytes) const {
                    : collective::ring_hops(workers, static_cast<double>(bytes));
 }
 
-collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const collective::Link& link,
+collective::Cost Form::cost(const Machine& machine, std::int64_t bytes, const collective::Link& link,
                             const Crowd& crowd) const {
-  return over(workers, bytes, shared(link, crowd));
+  return over(machine, bytes, shared(link, crowd));
 }
 
-collective::Cost Form::over(std::int64_t workers, std::int64_t bytes, const collective::Link& link) const {
+collective::Cost Form::over(const Machine& machine, std::int64_t bytes, const collective::Link& link) const {
+  const std::int64_t workers = machine.workers;
   if (curves) {
-    const collective::Cost cost = nearest_curve(*curves, workers).cost(static_cast<double>(bytes), workers);
+    const collective::Cost cost = nearest_curve(*curves, machine).cost(static_cast<double>(bytes), workers);
     return {link.latency_s * cost.latency_s, link.bandwidth_s_per_byte * cost.bandwidth_s, 0.0};
   }
   if (regimes) {

@@ -42,21 +42,23 @@ struct Form {
   std::shared_ptr<const Regimes> regimes = nullptr;  // of NCCL's regimes, else null
 
   std::string name() const;
-  // Returns true if the curve that is used at this N was measured across hosts.
-  bool across_hosts(std::int64_t workers) const;
+  // Returns true if the curve that is used on this machine was measured across hosts.
+  bool across_hosts(const Machine&) const;
   // Returns true if that curve was measured on one host. False if its hosts are unknown.
-  bool of_one_host(std::int64_t workers) const;
+  bool of_one_host(const Machine&) const;
+  // Returns the largest number of ranks on a host of a curve; 0 if no curve has its number of hosts.
+  std::int64_t most_ranks_of_a_host() const;
   // Returns true if the ranks of this machine use the job's links inside one host, and the curve is of other links.
   bool inside_host(const Machine&) const;
   // Units of alpha and beta: 1, or for a curve the time of a small message's hop and of a large message's byte.
-  double hop_unit_s(std::int64_t workers) const;
-  double byte_unit_s(std::int64_t workers) const;
+  double hop_unit_s(const Machine&) const;
+  double byte_unit_s(const Machine&) const;
   // Returns the link as ranks that share cores see it.
   collective::Link shared(const collective::Link&, const Crowd&) const;
-  collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
-  collective::Cost over(std::int64_t workers, std::int64_t bytes, const collective::Link& shared) const;
+  collective::Hops hops(const Machine&, std::int64_t bytes) const;
+  collective::Cost over(const Machine&, std::int64_t bytes, const collective::Link& shared) const;
   // Cost of one all-reduce alone on the link.
-  collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, const Crowd&) const;
+  collective::Cost cost(const Machine&, std::int64_t bytes, const collective::Link&, const Crowd&) const;
 };
 
 double ranks_per_core(const Machine&);  // of one host

@@ -20,7 +20,7 @@ constexpr double least_core_share = 0.2;
 // apply to a curve across hosts.
 double step_factor(const Form& form, const Machine& machine, std::span<const double> values) {
   if (form.inside_host(machine)) return 1.0;  // inside_alpha and inside_beta were measured in a step
-  return values[form.across_hosts(machine.workers) ? link_parameter::in_step_across : link_parameter::in_step];
+  return values[form.across_hosts(machine) ? link_parameter::in_step_across : link_parameter::in_step];
 }
 
 Crowd crowd_of(const Form& form, const Machine& machine, std::span<const double> values) {
@@ -43,8 +43,7 @@ collective::Link link_of(const Form& form, const Machine& machine, std::span<con
 // Returns the cost of a collective. In a training step everything takes in_step times as long as in bench-comm.
 collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
                          double in_step_factor) {
-  return in_step_factor *
-         form.cost(machine.workers, bytes, link_of(form, machine, values), crowd_of(form, machine, values));
+  return in_step_factor * form.cost(machine, bytes, link_of(form, machine, values), crowd_of(form, machine, values));
 }
 
 // Returns how much longer it takes beside compute: at every hop the thread that carries it waits for a core.
@@ -52,7 +51,7 @@ double beside_compute(const Form& form, const Machine& machine, std::int64_t byt
                       double in_step_factor, const collective::Cost& alone) {
   collective::Link link = in_step_factor * form.shared(link_of(form, machine, values), crowd_of(form, machine, values));
   link.latency_s += values[link_parameter::turn];
-  return form.over(machine.workers, bytes, link).latency_s - alone.latency_s;
+  return form.over(machine, bytes, link).latency_s - alone.latency_s;
 }
 
 // Returns the share of a core that one rank keeps busy while it reduces large messages, as bench-comm measured it. On
@@ -87,8 +86,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.sd.push_back(std::hypot(blurred ? in_step_sd : least_sd, point.noise));
     // Uses the lowest cost that sharing may have. Otherwise the bound would exclude possible values of the link.
     const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine), .core_share = std::min(least_core_share, share)};
-    const double latencies = form.cost(point.machine.workers, point.bytes, {1.0, 0.0, 0.0}, crowd).latency_s;
-    const double bytes = form.cost(point.machine.workers, point.bytes, {0.0, 1.0, 0.0}, crowd).bandwidth_s;
+    const double latencies = form.cost(point.machine, point.bytes, {1.0, 0.0, 0.0}, crowd).latency_s;
+    const double bytes = form.cost(point.machine, point.bytes, {0.0, 1.0, 0.0}, crowd).bandwidth_s;
     // The latency terms alone may not exceed 1.5 times the time of any measured all-reduce. The bandwidth terms alone
     // may not exceed 1.5 times the time of the largest messages, which determine the bandwidth.
     if (latencies > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / latencies);
@@ -134,14 +133,13 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
 }
 
 double FormFit::hop_s(std::span<const double> values, const Machine& machine) const {
-  return link_of(form, machine, values).latency_s * step_factor(form, machine, values) *
-         form.hop_unit_s(machine.workers);
+  return link_of(form, machine, values).latency_s * step_factor(form, machine, values) * form.hop_unit_s(machine);
 }
 
 // The rate of a step's all-reduce: the factor between a step and bench-comm is included.
 double FormFit::byte_s(std::span<const double> values, const Machine& machine) const {
   return link_of(form, machine, values).bandwidth_s_per_byte * step_factor(form, machine, values) *
-         form.byte_unit_s(machine.workers);
+         form.byte_unit_s(machine);
 }
 
 collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {

@@ -1,9 +1,31 @@
 #include "analysis/fit/models.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
 
 namespace ddpprof::fit {
+namespace {
+
+// Returns the sizes of DDP's buckets; without buckets, of all gradients together.
+MessageSizes message_sizes(const std::map<std::int64_t, StepProfile>& profiles) {
+  MessageSizes sizes;
+  const auto add = [&sizes](std::int64_t whole_bytes) {
+    const auto bytes = static_cast<double>(whole_bytes);
+    if (!(bytes > 0.0)) return;
+    sizes.smallest = sizes.largest > 0.0 ? std::min(sizes.smallest, bytes) : bytes;
+    sizes.largest = std::max(sizes.largest, bytes);
+  };
+  for (const auto& [workers, profile] : profiles)
+    for (const Bucket& bucket : profile.buckets) add(bucket.bytes);
+  if (sizes.largest == 0.0)
+    for (const auto& [workers, profile] : profiles) add(profile.parameter_bytes);
+  return sizes;
+}
+
+}  // namespace
 
 Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
   if (!stored_steps(database).empty())
@@ -23,7 +45,8 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
     throw NotSupported("the database holds no measured training step and no benchmark of collectives",
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }
-  models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves);
+  models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves,
+                                     message_sizes(models.measured.ddp));
   models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
   // The threads of an imported job are those that its program set. One N alone does not show that they follow the
   // cores.

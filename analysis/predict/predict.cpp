@@ -106,7 +106,7 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
       result.notes.push_back(what_if_none_note(strategy, refused->reason));
     }
   std::optional<std::int64_t> furthest;        // the largest N that was predicted
-  std::string linked;                          // the worker counts that need links that were not measured
+  std::string linked, inside;                  // the worker counts that need links that were not measured
   std::map<std::string, std::string> refused;  // the worker counts, by reason
   for (const std::int64_t workers : counts) {
     if (const auto refusal = predictor.refusal(workers)) {
@@ -122,6 +122,8 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
     furthest = workers;
     if (job.needs_unmeasured_links(job.machine_for(workers)))
       linked += (linked.empty() ? "" : ", ") + std::to_string(workers);
+    else if (job.needs_unmeasured_inside_links(job.machine_for(workers)))
+      inside += (inside.empty() ? "" : ", ") + std::to_string(workers);
     else if (is_wide(row))
       result.notes.push_back(uncertain_note(row));
     if (row.efficiency > 1.05 && workers > 1) result.notes.push_back(too_good_note(row));
@@ -133,6 +135,7 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
     }
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(not_predicted_note(job.models(), strategy, listed, reason));
+  if (!inside.empty()) result.notes.insert(result.notes.begin(), inside_links_note(job, inside));
   if (!linked.empty())
     result.notes.insert(result.notes.begin(), links_note(job, linked));
   else if (furthest && job.is_ddp() && job.options().inter_node.named())

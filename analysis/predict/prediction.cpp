@@ -9,6 +9,10 @@ namespace {
 
 constexpr double wide_interval = 10.0;  // high over low
 
+std::string beginning_of_note(const Prediction& row, std::string_view beginning) {
+  return row.note.starts_with(beginning) ? row.note.substr(0, row.note.find(';')) : "";
+}
+
 }  // namespace
 
 Prediction predict(const Predictor& predictor, std::int64_t workers, const std::vector<TermGain>& why) {
@@ -41,9 +45,9 @@ Prediction predict(const Predictor& predictor, std::int64_t workers, const std::
   return row;
 }
 
-std::string unmeasured_links(const Prediction& row) {
-  return row.note.starts_with(links_not_measured) ? row.note.substr(0, row.note.find(';')) : "";
-}
+std::string unmeasured_links(const Prediction& row) { return beginning_of_note(row, links_not_measured); }
+
+std::string unmeasured_inside_links(const Prediction& row) { return beginning_of_note(row, inside_links_not_measured); }
 
 bool is_wide(const Prediction& row) { return row.step_high_s > wide_interval * row.step_low_s; }
 

@@ -21,9 +21,13 @@ Prediction predict(const Predictor&, std::int64_t workers, const std::vector<Ter
 
 // A row's note begins with this if its interval covers links between nodes that were not measured.
 inline constexpr std::string_view links_not_measured = "links between nodes were not measured";
+// … links inside a node, when all-reduces were measured between nodes only.
+inline constexpr std::string_view inside_links_not_measured = "links inside a node were not measured";
 // Returns that part of the row's note, "links between nodes were not measured: the interval spans …"; empty if the row
 // has none.
 std::string unmeasured_links(const Prediction&);
+// The same of links inside a node.
+std::string unmeasured_inside_links(const Prediction&);
 
 // Returns true if the interval spans more than a factor of ten.
 bool is_wide(const Prediction&);

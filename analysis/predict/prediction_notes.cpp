@@ -56,6 +56,7 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
     if (job.options().gpus_per_node == 0)
       add(std::to_string(job.compute().usual_ranks_per_host()) + " GPUs per node are assumed");
   }
+  if (job.needs_unmeasured_inside_links(machine)) add(inside_links_text());
   if (!batch.empty()) add(batch);
   if (job.options().dedicated) {
     add("every rank has the cores of one rank at N = " + std::to_string(profiles.begin()->first));
@@ -105,6 +106,16 @@ Note links_note(const MeasuredJob& job, const std::string& listed) {
   const bool named = job.options().inter_node.named();
   return make_note(named ? "info" : "warning", "links_not_measured",
                    job.strategy() + " at N = " + listed + ": " + links_text(job), named ? measure : name + measure);
+}
+
+std::string inside_links_text() {
+  return std::string(inside_links_not_measured) + ": the interval goes from the measured links between nodes to " +
+         rate_text(collective::fast_inside_bytes_per_s) + " (NVLink 5)";
+}
+
+Note inside_links_note(const MeasuredJob& job, const std::string& listed) {
+  return make_note("warning", "links_not_measured", job.strategy() + " at N = " + listed + ": " + inside_links_text(),
+                   "give an nccl-tests log of one node with --all-reduce, or measure on one node");
 }
 
 Note unused_link_note(const MeasuredJob& job) {

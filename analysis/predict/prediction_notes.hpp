@@ -24,6 +24,9 @@ std::string wide_interval_text(const Prediction&);
 std::string links_text(const MeasuredJob&);
 // `listed`: the worker counts that need such links, separated by ", ".
 Note links_note(const MeasuredJob&, const std::string& listed);
+// The same of links inside a node.
+std::string inside_links_text();
+Note inside_links_note(const MeasuredJob&, const std::string& listed);
 // For a link that was named although no predicted N needs one.
 Note unused_link_note(const MeasuredJob&);
 

@@ -17,6 +17,8 @@ struct Pool {
   double mean_s() const { return sum_s / static_cast<double>(count); }
 };
 
+constexpr double least_hop_s = 1e-6;  // of a small message in a tree: no network of GPUs is faster
+
 // Returns the nondecreasing sequence that is nearest to the times.
 void make_rising(std::vector<SizeTime>& points) {
   std::vector<Pool> pools;
@@ -53,8 +55,13 @@ Curve::Curve(std::int64_t ranks, std::span<const SizeTime> measured, std::int64_
 
 Curve::Regime Curve::regime(double bytes) const {
   const SizeTime& first = points_.front();
-  if (points_.size() == 1) return {0.0, first.time_s / first.bytes};
-  return bytes <= first.bytes ? Regime{first.time_s, 0.0} : line_at(bytes);
+  const bool line = points_.size() > 1;
+  if (bytes >= first.bytes) return line ? line_at(bytes) : Regime{0.0, first.time_s / first.bytes};
+  // The line through the smallest sizes. Between large sizes, noise may give it a latency below 0.
+  const double least_s =
+      least_hop_s * 2.0 * std::ceil(std::log2(static_cast<double>(std::max<std::int64_t>(1, ranks_))));
+  const double latency_s = std::min(first.time_s, std::max(line ? line_at(first.bytes).latency_s : 0.0, least_s));
+  return {latency_s, (first.time_s - latency_s) / first.bytes};
 }
 
 Curve::Regime Curve::line_at(double bytes) const {
@@ -84,10 +91,7 @@ Cost Curve::cost(double bytes, std::int64_t ranks) const {
   const auto own = static_cast<double>(ranks_), asked = static_cast<double>(ranks);
   const double steps = ranks == ranks_ ? 1.0 : (asked - 1.0) / (own - 1.0);
   const double share = steps * own / asked;
-  // A message below the smallest size takes the time of that size, bytes included: this time is not only latency.
-  const bool line = points_.size() > 1;
-  if (line) bytes = std::max(bytes, points_.front().bytes);
-  const Regime here = line ? line_at(bytes) : regime(bytes);
+  const Regime here = regime(bytes);
   // At a switch of protocols, the line may have a negative latency. The whole time is then transfer of bytes.
   const double latency_s = std::max(0.0, here.latency_s);
   const double carried_s = here.latency_s + here.s_per_byte * bytes - latency_s;

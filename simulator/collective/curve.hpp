@@ -28,7 +28,8 @@ class Curve {
   std::int64_t hosts() const { return hosts_; }
   const std::vector<SizeTime>& points() const { return points_; }
 
-  // Returns the time of the smallest size for all sizes below it. Above the largest size, the last regime continues.
+  // Below the smallest size, the latency of the first regime stays, and the rest falls with the bytes. This latency is
+  // at least a microsecond for each hop of a tree, up and down. Above the largest size, the last regime continues.
   double time_s(double bytes) const;
 
   // Returns the time with `ranks` in a ring over the same links: the regime's latency is scaled by the steps 2(N-1),

@@ -33,4 +33,8 @@ inline constexpr std::string_view node_links_example = "25Gbit/s, 100Gbit/s, hdr
 // takes 0.16 ms between two A100 nodes (awsome-distributed-training), with two.
 inline constexpr double fast_node_hop_s = 5e-6, slow_node_hop_s = 100e-6;
 
+// The fastest usual links inside a node: NVLink 5 has 900 GB/s in each direction, of which eight B200 reach 838 GB/s of
+// bus bandwidth (stas00/ml-engineering, network/README.md).
+inline constexpr double fast_inside_bytes_per_s = 900e9, fast_inside_hop_s = 1e-6;
+
 }  // namespace ddpprof::collective

@@ -70,7 +70,7 @@ double time_s(const fit::AllReduceFit& fitted, const fit::Machine& machine, cons
   const std::vector<double>& values = picked.solution.values;
   const fit::AcrossNodes factors = fit::across_nodes(picked, values, machine, link, bytes);
   return picked.form
-      .over(machine.workers, std::llround(bytes), picked.step_link(machine, values, factors.latency, factors.bandwidth))
+      .over(machine, std::llround(bytes), picked.step_link(machine, values, factors.latency, factors.bandwidth))
       .total_s();
 }
 

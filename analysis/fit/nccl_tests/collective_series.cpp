@@ -9,6 +9,7 @@
 
 #include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/table/growth.hpp"
+#include "analysis/fit/text.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -64,16 +65,52 @@ double CollectiveSeries::Sweep::departure(double bytes) const {
   return std::pow(at(low), 1.0 - part) * std::pow(at(high), part);
 }
 
+// The larger one of the sizes around these bytes.
+double CollectiveSeries::Sweep::runs_apart(double bytes) const {
+  const auto after = std::ranges::lower_bound(times, bytes, {}, &collective::SizeTime::bytes);
+  const auto index = static_cast<std::size_t>(after - times.begin());
+  return std::max(index < apart.size() ? apart[index] : 0.0, index > 0 ? apart[index - 1] : 0.0);
+}
+
+std::string CollectiveSeries::Sweep::warning(const std::string& op) const {
+  constexpr double alike = 1.25;  // repeats differ by less
+  if (!(differ > alike)) return "";
+  return std::to_string(runs) + " runs of " + op + " with " + std::to_string(ranks) + " ranks on " +
+         (hosts == 1 ? "one host" : std::to_string(hosts) + " hosts") + " differ by up to " + number_text(differ) +
+         " times: the geometric mean of their times is used, and intervals contain all of them";
+}
+
 CollectiveSeries::CollectiveSeries(const std::string& op, const std::vector<CollectiveRun>& runs) : op_(op) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::map<double, std::vector<double>>> times;
+  struct Place {
+    std::map<double, std::vector<double>> times;  // by size: the median of each run
+    std::size_t runs = 0;
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, Place> places;
   for (const CollectiveRun& run : runs) {
     if (run.op != op || run.ranks < 2 || run.hosts < 1 || run.hosts > run.ranks) continue;
+    std::map<double, std::vector<double>> own;
     for (const collective::SizeTime& one : run.times)
-      if (one.bytes > 0.0 && one.time_s > 0.0) times[{run.ranks, run.hosts}][one.bytes].push_back(one.time_s);
+      if (one.bytes > 0.0 && one.time_s > 0.0) own[one.bytes].push_back(one.time_s);
+    if (own.empty()) continue;
+    Place& place = places[{run.ranks, run.hosts}];
+    ++place.runs;
+    for (const auto& [bytes, same] : own) place.times[bytes].push_back(stats::median(same));
   }
-  for (const auto& [place, by_size] : times) {
-    Sweep sweep{place.first, place.second, {}, 0.0, 0.0};
-    for (const auto& [bytes, same] : by_size) sweep.times.push_back({bytes, stats::median(same)});
+  for (const auto& [ranks_and_hosts, place] : places) {
+    Sweep sweep;
+    std::tie(sweep.ranks, sweep.hosts) = ranks_and_hosts;
+    sweep.runs = place.runs;
+    for (const auto& [bytes, medians] : place.times) {
+      double sum = 0.0, fastest = medians.front(), slowest = medians.front();
+      for (const double time_s : medians) {
+        sum += std::log(time_s);
+        fastest = std::min(fastest, time_s), slowest = std::max(slowest, time_s);
+      }
+      const double mean = sum / static_cast<double>(medians.size());
+      sweep.times.push_back({bytes, std::exp(mean)});
+      sweep.apart.push_back(std::max(std::log(slowest) - mean, mean - std::log(fastest)));
+      sweep.differ = std::max(sweep.differ, slowest / fastest);
+    }
     std::tie(sweep.latency_s, sweep.s_per_byte) = relative_line(sweep.times);
     if (sweep.s_per_byte > 0.0) sweeps_.push_back(std::move(sweep));
   }
@@ -157,9 +194,10 @@ CollectiveTime CollectiveSeries::predict(double bytes, std::int64_t ranks, std::
   const double mid = time(power, links.mid);
   const auto off = [&](double other) { return std::log(other / mid); };
   const double doublings = std::abs(std::log2(static_cast<double>(ranks) / static_cast<double>(from.ranks)));
+  const double runs = from.runs_apart(bytes);
   const auto side = [&](double latency, double bandwidth) {
-    return interval_ratio(confidence) *
-           std::sqrt(time_scatter * time_scatter * (1.0 + doublings) + latency * latency + bandwidth * bandwidth);
+    return interval_ratio(confidence) * std::sqrt(time_scatter * time_scatter * (1.0 + doublings) + latency * latency +
+                                                  bandwidth * bandwidth + runs * runs);
   };
   const double less = more_hops >= 1.0 ? -hops_power_off : hops_power_off;
   const double shorter = side(off(time(power + less, links.mid)), off(time(power, links.high)));
@@ -170,6 +208,17 @@ CollectiveTime CollectiveSeries::predict(double bytes, std::int64_t ranks, std::
 std::vector<double> CollectiveSeries::sizes(std::int64_t ranks, std::int64_t hosts) const {
   std::vector<double> all;
   for (const collective::SizeTime& one : nearest(ranks, hosts).times) all.push_back(one.bytes);
+  return all;
+}
+
+std::string CollectiveSeries::warning(std::int64_t ranks, std::int64_t hosts) const {
+  return nearest(ranks, hosts).warning(op_);
+}
+
+std::vector<std::string> CollectiveSeries::warnings() const {
+  std::vector<std::string> all;
+  for (const Sweep& sweep : sweeps_)
+    if (std::string text = sweep.warning(op_); !text.empty()) all.push_back(std::move(text));
   return all;
 }
 

@@ -16,6 +16,9 @@
 //                        all peers at once)
 //
 // The departure of the sweep from its line (NCCL's switches between protocols) stays the same for each size.
+//
+// Several runs of the same ranks and hosts are one sweep, the geometric mean at each size. Intervals contain all of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -52,14 +55,25 @@ class CollectiveSeries {
   // The sizes of the sweep that a prediction starts from. Throws as predict does.
   std::vector<double> sizes(std::int64_t ranks, std::int64_t hosts) const;
 
+  // Returns a warning if the sweep that a prediction starts from consists of runs that differ by more than repeats do,
+  // otherwise an empty text. Throws as predict does.
+  std::string warning(std::int64_t ranks, std::int64_t hosts) const;
+  // The warnings of all sweeps.
+  std::vector<std::string> warnings() const;
+
  private:
   struct Sweep {
     std::int64_t ranks = 0, hosts = 1;
     std::vector<collective::SizeTime> times;  // ascending in the bytes, one for each size
+    std::vector<double> apart;                // of each size: the distance of the farthest run, in the logarithm
+    std::size_t runs = 1;
+    double differ = 1.0;  // the largest quotient of two runs' times at one size
     double latency_s = 0.0, s_per_byte = 0.0;
 
     double per_host() const { return static_cast<double>(ranks) / static_cast<double>(hosts); }
     double departure(double bytes) const;  // measured time over the line's
+    double runs_apart(double bytes) const;
+    std::string warning(const std::string& op) const;
   };
   struct Bandwidth {  // bytes/s
     double low = 0.0, mid = 0.0, high = 0.0;

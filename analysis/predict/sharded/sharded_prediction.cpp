@@ -135,6 +135,15 @@ void add_left_out(const ShardedJob& job, std::vector<Note>& notes) {
                                               : "predict each job from a database of its own"));
 }
 
+// The runs of nccl-tests that replace the fitted links.
+void add_runs_apart(const std::vector<CollectiveRun>& runs, std::vector<Note>& notes) {
+  std::set<std::string> ops;
+  for (const CollectiveRun& run : runs) ops.insert(run.op);
+  for (const std::string& op : ops)
+    for (const std::string& text : CollectiveSeries(op, runs).warnings())
+      notes.push_back(note("log_runs_apart", "fsdp: " + text, "give the run with the settings of the job alone"));
+}
+
 }  // namespace
 
 PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& options) {
@@ -163,6 +172,7 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
     if (!text.empty())
       result.notes.push_back(
           note("prediction_uncertain", "fsdp: " + text, "measure this training at a further number of ranks"));
+  if (!result.predictions.empty()) add_runs_apart(options.shard_collectives, result.notes);
   if (options.what_if.any()) add_changes(result, models, options);
   return result;
 }

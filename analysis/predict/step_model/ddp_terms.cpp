@@ -46,9 +46,8 @@ collective::Cost others_cost(const StepCase& at, const StepParameters& parameter
   const collective::Link link = step_link(at, parameters);
   collective::Cost measured, now;
   for (const OtherMessage& message : messages) {
-    measured =
-        measured + message.count * parameters.form->form.over(profile.machine.workers, message.bytes, measured_link);
-    now = now + message.count * parameters.form->form.over(at.machine.workers, message.bytes, link);
+    measured = measured + message.count * parameters.form->form.over(profile.machine, message.bytes, measured_link);
+    now = now + message.count * parameters.form->form.over(at.linked, message.bytes, link);
   }
   // If compute hides a part of them, that part of the growth is assumed to be hidden as well.
   const double exposed = measured.total_s() > 0.0 ? std::min(1.0, profile.others_s / measured.total_s()) : 0.0;
@@ -93,9 +92,8 @@ step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, dou
     item.copy_back_s = at.copy_back_s_per_byte * scale * static_cast<double>(bucket.bytes) * outside_passes(change);
     if (reduces) {
       const std::int64_t bytes = wire_bytes(bucket, change);
-      item.cost = parameters.form->form.over(machine.workers, bytes, link);
-      item.beside_compute_s =
-          parameters.form->form.over(machine.workers, bytes, beside).latency_s - item.cost.latency_s;
+      item.cost = parameters.form->form.over(at.linked, bytes, link);
+      item.beside_compute_s = parameters.form->form.over(at.linked, bytes, beside).latency_s - item.cost.latency_s;
     }
     work.buckets.push_back(item);
   }
@@ -172,7 +170,7 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
   for (const Bucket& bucket : at.buckets) {
     const double ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) : profile.backward_s;
     collective::Hops hops;
-    if (several) hops = all_parameters.front()->form->form.hops(at.machine.workers, wire_bytes(bucket, change));
+    if (several) hops = all_parameters.front()->form->form.hops(at.linked, wire_bytes(bucket, change));
     buckets.push_back({ready_s, hops.count, hops.bytes, static_cast<double>(bucket.bytes)});
   }
   step::DrawnTimes times;

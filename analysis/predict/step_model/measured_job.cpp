@@ -55,11 +55,25 @@ bool MeasuredJob::needs_unmeasured_links(const Machine& machine) const {
     return false;
   // A log without its number of hosts is used as it is.
   const Form& form = all_reduce.picked().form;
-  if (form.curves) return form.of_one_host(machine.workers);
+  if (form.curves) return form.of_one_host(machine);
   // Containers of one machine are hosts whose links are the machine's memory.
   return std::ranges::none_of(all_reduce.points, [&](const CollectivePoint& point) {
     return point.machine.nodes > 1 && (point.machine.machines > 1 || machine.machines == 1);
   });
+}
+
+bool MeasuredJob::needs_unmeasured_inside_links(const Machine& machine) const {
+  const AllReduceFit& all_reduce = models_->all_reduce;
+  if (!is_ddp() || options_.dedicated || machine.workers < 2 || machine.nodes > 1 || machine.device != "cuda" ||
+      all_reduce.forms.empty())
+    return false;
+  // More ranks than a host of the log has may be on several hosts, unless the ranks of a host are stated.
+  const Form& form = all_reduce.picked().form;
+  if (form.curves)
+    return form.across_hosts(machine) && !form.inside_host(machine) &&
+           (options_.gpus_per_node > 0 || machine.workers <= form.most_ranks_of_a_host());
+  return !all_reduce.points.empty() &&
+         std::ranges::all_of(all_reduce.points, [](const CollectivePoint& point) { return point.machine.nodes > 1; });
 }
 
 const StepProfile& MeasuredJob::nearest(const Machine& machine) const {

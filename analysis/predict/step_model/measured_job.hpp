@@ -33,6 +33,8 @@ class MeasuredJob {
   // Returns true if the machine has several nodes, and neither a step nor a benchmark nor a log of all-reduces used
   // links between such nodes. Dedicated cores are a question about cores: its links are those that were measured.
   bool needs_unmeasured_links(const Machine&) const;
+  // Returns true if the machine is one node of GPUs, and all measured all-reduces are of links between nodes.
+  bool needs_unmeasured_inside_links(const Machine&) const;
   // Returns the profile with the nearest number of ranks per host. Ties go to the nearest N.
   const StepProfile& nearest(const Machine&) const;
 

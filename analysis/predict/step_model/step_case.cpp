@@ -142,7 +142,7 @@ StepCase step_case(const MeasuredJob& job, const Machine& machine, const WhatIf&
   const ComputeFit& compute = job.compute();
   StepCase at;
   at.ddp = job.is_ddp();
-  at.machine = machine;
+  at.machine = at.linked = machine;
   at.change = change;
   const StepProfile* measured = job.measured_on(machine);
   at.measured = measured != nullptr;
@@ -161,10 +161,13 @@ StepCase step_case(const MeasuredJob& job, const Machine& machine, const WhatIf&
   if (!change.frees(Term::latency)) at.buffers_s = buffers_s(job, profile, machine);
   // Cores of their own do not move the ranks to other links.
   const Machine linked = change.frees(Term::sharing) ? job.machine_for(machine.workers) : machine;
+  at.linked.nodes = linked.nodes;
   if (job.needs_unmeasured_links(linked)) {
     at.link_range = range_of(job.options().inter_node, linked);
     at.link = at.link_range->middle;
-    at.link_nodes = linked.nodes;
+  } else if (job.needs_unmeasured_inside_links(linked)) {
+    at.link_range = range_inside_node();
+    at.link = at.link_range->middle;
   }
   return at;
 }

@@ -14,6 +14,7 @@ namespace ddpprof::fit {
 struct StepCase {
   bool ddp = true;  // else DataParallel
   Machine machine;
+  Machine linked;  // the machine with the nodes whose links the ranks use: cores of their own do not move ranks
   WhatIf change;
   const StepProfile* profile = nullptr;
   const BatchFit* batch_fit = nullptr;
@@ -25,11 +26,10 @@ struct StepCase {
   double copy_back_s_per_byte = 0.0;  // at the profile's compute
   double slowdown = 1.0;              // of compute beside communication
   double buffers_s = 0.0;             // at the links as fitted
-  // If links between nodes are needed and were not measured: their range, the one that this case uses, and the number
-  // of nodes.
+  // If links are needed that were not measured, between nodes or inside a node: their range, and the one that this case
+  // uses.
   std::optional<NodeLinkRange> link_range;
   NodeLink link;
-  std::int64_t link_nodes = 1;
   double least_step_s = 0.0;  // time of all ranks' work on the cores that they share
 };
 

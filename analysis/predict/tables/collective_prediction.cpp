@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <string>
 #include <stdexcept>
+#include <string>
 
 #include "analysis/fit/not_supported.hpp"
 
@@ -50,6 +50,7 @@ std::vector<CollectivePrediction> predict_collectives(const std::vector<Collecti
         continue;
       }
       try {
+        row.note = series->warning(ranks, row.hosts);
         for (const double bytes : series->sizes(ranks, row.hosts)) {
           row.bytes = static_cast<std::int64_t>(bytes);
           row.time = series->predict(bytes, ranks, row.hosts, question.confidence);

@@ -21,7 +21,7 @@ struct CollectivePrediction {
   std::int64_t ranks = 0, hosts = 1, bytes = 0;
   CollectiveTime time;         // 0 if it is not predicted
   double extrapolation = 1.0;  // ranks over the most measured ranks of this collective
-  std::string note;            // why it is not predicted
+  std::string note;            // why it is not predicted, or what makes its interval wide
 };
 
 // Returns a row for each collective, number of ranks and measured size, or one row with the reason. Throws

@@ -101,8 +101,8 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   const fit::Prediction& row = answer.prediction;
   const std::int64_t n = row.world_size;
   const bool copies = row.strategy == "dp";
-  const std::string links = fit::unmeasured_links(row);
-  if (!links.empty()) add("Warning", links + ".", true);
+  for (const std::string& links : {fit::unmeasured_links(row), fit::unmeasured_inside_links(row)})
+    if (!links.empty()) add("Warning", links + ".", true);
   const bool far = row.extrapolation > far_beyond;
   if (far)
     add("Warning",

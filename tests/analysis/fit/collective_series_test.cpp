@@ -79,6 +79,27 @@ TEST(CollectiveSeries, AnAllToAllFollowsTheBytesThatLeaveAHost) {
   expect_time(series.predict(gib, 32, 8), gib * moved(32, 8) / 200e9, 1e-9);
 }
 
+// Two runs of the same ranks, as a sweep of NCCL_ALGO makes them: neither is preferred, and the interval contains both.
+TEST(CollectiveSeries, RunsOfEqualRanksAreBothInTheInterval) {
+  const CollectiveRun fast = made("all_reduce", 8, 1, 20e-6, 300e9, 2 * part(8)),
+                      slow = made("all_reduce", 8, 1, 20e-6, 100e9, 2 * part(8));
+  const CollectiveSeries both("all_reduce", {fast, slow}), turned("all_reduce", {slow, fast}),
+      repeated("all_reduce", {fast, fast});
+  for (std::size_t i = 0; i < fast.times.size(); ++i) {
+    const double bytes = fast.times[i].bytes;
+    const CollectiveTime time = both.predict(bytes, 8, 1);
+    EXPECT_NEAR(time.time_s / std::sqrt(fast.times[i].time_s * slow.times[i].time_s), 1.0, 1e-9) << bytes;
+    EXPECT_LT(time.low_s, fast.times[i].time_s) << bytes;
+    EXPECT_GT(time.high_s, slow.times[i].time_s) << bytes;
+    EXPECT_DOUBLE_EQ(turned.predict(bytes, 8, 1).time_s, time.time_s);
+    EXPECT_LT(repeated.predict(bytes, 8, 1).high_s, 1.2 * fast.times[i].time_s) << bytes;
+  }
+  EXPECT_NE(both.warning(8, 1).find("2 runs of all_reduce with 8 ranks on one host differ by up to"),
+            std::string::npos);
+  EXPECT_EQ(both.warnings().size(), 1U);
+  EXPECT_EQ(repeated.warning(8, 1), "");
+}
+
 TEST(CollectiveSeries, RejectsImpossibleQuestions) {
   const CollectiveSeries series("all_reduce", {made("all_reduce", 2, 1, 1e-5, 1e11, 1.0)});
   EXPECT_THROW(series.predict(1e6, 1, 1), std::invalid_argument);

@@ -224,6 +224,80 @@ TEST(MeasuredCurve, EachLogIsCorrectedByStepsOnItsOwnLinks) {
   EXPECT_NEAR(result.predictions[1].step_s / synthetic::true_step_s(across, 64), 1.0, 0.03);
 }
 
+// Logs of 8 ranks on one host and on two: the placement decides, not the order of the logs.
+TEST(MeasuredCurve, ALogOfTheSamePlacementComesFirst) {
+  const Truth across = cluster();
+  Truth inside = across;
+  inside.alpha_s = 5e-6;
+  inside.beta_s_per_byte = 0.1e-9;
+  TemporaryDatabase database("curve-placement");
+  synthetic::add_ddp(database.get(), across, {1}, 1);
+  for (const bool turned : {false, true})
+    for (const std::int64_t per_host : {8, 4}) {
+      std::vector<collective::Curve> curves = {curve_of(across, 8, 1 << 10, 2), curve_of(inside, 8, 1 << 10, 1)};
+      if (turned) std::swap(curves[0], curves[1]);
+      PredictOptions options = options_with(curves);
+      options.workers = {8};
+      options.gpus_per_node = per_host;
+      const PredictResult result = predict_all(database.get(), options);
+      const Truth& truth = per_host == 8 ? inside : across;
+      EXPECT_NEAR(result.predictions.at(0).step_s / synthetic::true_step_s(truth, 8), 1.0, 0.02) << per_host << turned;
+    }
+}
+
+// A log with a sweep of NCCL_ALGO: two runs of 16 ranks.
+TEST(MeasuredCurve, RunsOfEqualRanksAreJoinedWithAWarning) {
+  const Truth truth = cluster();
+  Truth slow = truth;
+  slow.beta_s_per_byte *= 3.0;
+  slow.alpha_s *= 3.0;
+  TemporaryDatabase database("curve-runs");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  const auto predicted = [&](const std::vector<collective::Curve>& curves) {
+    return predict_all(database.get(), options_with(curves));
+  };
+  const PredictResult first = predicted({curve_of(truth, 16), curve_of(slow, 16)}),
+                      turned = predicted({curve_of(slow, 16), curve_of(truth, 16)}),
+                      alike = predicted({curve_of(truth, 16), curve_of(truth, 16)});
+  EXPECT_DOUBLE_EQ(first.predictions[2].step_s, turned.predictions[2].step_s);
+  for (const Truth& one : {truth, slow}) {
+    EXPECT_LE(first.predictions[2].step_low_s, synthetic::true_step_s(one, 16));
+    EXPECT_GE(first.predictions[2].step_high_s, synthetic::true_step_s(one, 16));
+  }
+  EXPECT_LT(alike.predictions[2].step_high_s, synthetic::true_step_s(slow, 16));
+  const auto warning = testing::Contains(testing::Field(&Note::message, testing::HasSubstr("differ by up to 3 times")));
+  EXPECT_THAT(first.notes, warning);
+  EXPECT_THAT(alike.notes, testing::Not(warning));
+}
+
+// A log from 256 MiB on (nccl-tests -b 256M), as users measure the bandwidth. The job's messages are far below.
+TEST(MeasuredCurve, MessagesBelowTheSizesOfALogAreExtrapolatedWithAWarning) {
+  const Truth truth = cluster();
+  TemporaryDatabase database("curve-below");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  std::vector<collective::SizeTime> times;
+  for (const double bytes : {0x1p28, 0x1p29, 0x1p30})
+    times.push_back({bytes, 2.0 * 15.0 * (truth.alpha_s + bytes / 16.0 * truth.beta_s_per_byte)});
+  PredictOptions options = options_with({collective::Curve(16, times)});
+  options.workers = {16};
+  const PredictResult exact = predict_all(database.get(), options);
+  const double expected_s = synthetic::true_step_s(truth, 16);
+  EXPECT_NEAR(exact.predictions.at(0).step_s / expected_s, 1.0, 0.05);
+  EXPECT_THAT(exact.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("begins at 256 MiB"))));
+  // Half a percent of noise at 256 MiB hides the latency.
+  for (const double noise : {0.995, 1.005}) {
+    std::vector<collective::SizeTime> noisy = times;
+    noisy.front().time_s *= noise;
+    options.all_reduce = {collective::Curve(16, noisy)};
+    const Prediction row = predict_all(database.get(), options).predictions.at(0);
+    EXPECT_LE(row.step_low_s, expected_s) << noise;
+    EXPECT_GE(row.step_high_s, expected_s) << noise;
+  }
+  const PredictResult whole = predict_all(database.get(), options_with({curve_of(truth, 16)}));
+  EXPECT_THAT(whole.notes,
+              testing::Not(testing::Contains(testing::Field(&Note::message, testing::HasSubstr("are extrapolated")))));
+}
+
 // Steps across hosts correct a log across hosts, as before.
 TEST(MeasuredCurve, StepsAcrossHostsCorrectALogAcrossHosts) {
   Truth truth = cluster();

@@ -204,5 +204,50 @@ TEST(FarBeyond, TheIntervalIsAsWideAsTheErrorsOfPublishedTables) {
   EXPECT_GT(least_high(rows[2]), least_high(rows[1]));
 }
 
+// The times of a ring over one link, 1 KiB to 256 MiB.
+collective::Curve curve_of(const Truth& truth, std::int64_t ranks, std::int64_t hosts) {
+  std::vector<collective::SizeTime> times;
+  for (double bytes = 1 << 10; bytes <= 256 << 20; bytes *= 4.0) {
+    const auto n = static_cast<double>(ranks);
+    times.push_back({bytes, 2.0 * (n - 1.0) * (truth.alpha_s + bytes / n * truth.beta_s_per_byte)});
+  }
+  return {ranks, times, hosts};
+}
+
+// All all-reduces were measured between nodes, by a log or by the job. The question is about one node, whose links may
+// be faster.
+TEST(LinksInsideANode, MayBeFasterThanMeasuredLinksBetweenNodes) {
+  Truth across = one_node();
+  across.alpha_s = 30e-6;
+  across.beta_s_per_byte = 1.0 / 10e9;
+  across.own_hosts = true;
+  PredictOptions options;
+  options.gpus_per_node = 8;
+  options.workers = {8, 16};
+  for (const bool log : {true, false}) {
+    TemporaryDatabase database("links-inside");
+    synthetic::add_ddp(database.get(), across, log ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 2, 4},
+                       1);
+    options.all_reduce.clear();
+    if (log) options.all_reduce = {curve_of(across, 16, 2)};
+    const PredictResult result = predict_all(database.get(), options);
+    const Prediction &one = result.predictions.at(0), &two = result.predictions.at(1);
+    for (const Truth& truth : {across, one_node()}) {
+      EXPECT_LE(one.step_low_s, synthetic::true_step_s(truth, 8)) << log;
+      EXPECT_GE(one.step_high_s, synthetic::true_step_s(truth, 8)) << log;
+    }
+    EXPECT_THAT(one.note, StartsWith("links inside a node were not measured: the interval goes from"));
+    EXPECT_EQ(unmeasured_inside_links(two), "");
+    EXPECT_LT(two.step_high_s / two.step_low_s, one.step_high_s / one.step_low_s);
+    EXPECT_EQ(result.notes.front().code, "links_not_measured");
+    EXPECT_THAT(result.notes.front().message, StartsWith("ddp at N = 8: links inside a node"));
+    if (!log) continue;
+    options.all_reduce.push_back(curve_of(one_node(), 8, 1));
+    const Prediction known = predict_all(database.get(), options).predictions.at(0);
+    EXPECT_EQ(unmeasured_inside_links(known), "");
+    EXPECT_NEAR(known.step_s / synthetic::true_step_s(one_node(), 8), 1.0, 0.02);
+  }
+}
+
 }  // namespace
 }  // namespace ddpprof::fit
