@@ -86,6 +86,32 @@ void set_workers(std::vector<ReadRank>& files, std::int64_t workers) {
   }
 }
 
+// NCCL refuses two ranks on one GPU: a job of more ranks than the hosts that were found have GPUs is on more hosts. A
+// process that sees a single GPU does not show how many its host has.
+void add_hosts_of_devices(JobToWrite& job) {
+  constexpr std::int64_t usual_gpus = 8;
+  std::int64_t gpus = 0;
+  bool named = false;
+  for (const ReadRank& file : job.files) {
+    if (file.training.on_device) gpus = std::max(gpus, static_cast<std::int64_t>(file.devices.size()));
+    named |= file.recorded || !file.training.shard.info.host.empty() || (file.job && !file.job->boot_id.empty());
+  }
+  const std::int64_t world_size = job.assignment.world_size;
+  if (gpus == 0 || !job.assignment.world_size_known) return;
+  if (gpus == 1 && !named && job.hosts == 1 && world_size > usual_gpus)
+    job.assignment.notes.push_back({ingest::Severity::warning, "hosts_unknown", world_size,
+                                    fmt::format("the number of hosts of the {} ranks is not recorded: one host is "
+                                                "assumed, so its links count as links inside a host",
+                                                world_size),
+                                    "give --nodes"});
+  if (gpus < 2 || world_size <= gpus * job.hosts) return;
+  const std::int64_t found = std::exchange(job.hosts, (world_size - 1) / gpus + 1);
+  job.assignment.notes.push_back({ingest::Severity::warning, "hosts_by_devices", job.hosts,
+                                  fmt::format("{} ranks cannot be on {} host{} with {} GPUs each: {} hosts are assumed",
+                                              world_size, found, found == 1 ? "" : "s", gpus, job.hosts),
+                                  "give --nodes, or record with torch 2.12 or newer, whose traces have host_name"});
+}
+
 std::vector<JobToWrite> divide(std::vector<ReadRank> files, const ImportOptions& options) {
   if (options.workers) set_workers(files, *options.workers);
   std::vector<JobToWrite> jobs;
@@ -97,8 +123,10 @@ std::vector<JobToWrite> divide(std::vector<ReadRank> files, const ImportOptions&
     for (std::size_t i = 0; i < job.files.size(); ++i)
       if (job.assignment.ranks[i]) hosts.push_back(host_of(job.files[i]));
     job.hosts = options.nodes.value_or(hosts_among(hosts));
-    if (!options.nodes)
+    if (!options.nodes) {
+      add_hosts_of_devices(job);
       if (std::optional<Note> note = note_on_shared_machine(hosts)) job.notes.push_back(std::move(*note));
+    }
   }
   return jobs;
 }

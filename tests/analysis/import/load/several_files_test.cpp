@@ -275,6 +275,29 @@ TEST(SeveralFiles, ARankWithoutItsDevicesIsLeftOut) {
   EXPECT_EQ(imported.told.count("device_not_recorded"), 0U);
 }
 
+// Traces before torch 2.12 have no name of the host: 4 ranks cannot be on a host with 2 GPUs.
+TEST(SeveralFiles, MoreRanksThanGpusAreOnSeveralHosts) {
+  const Folder folder;
+  const auto of = [&](int world_size, const std::string& gpus) {
+    TraceText trace = sound_trace(0, world_size);
+    for (std::string& member : trace.before)
+      if (member.find("deviceProperties") != member.npos) member = R"("deviceProperties": [)" + gpus + "]";
+    return import_files(folder, {folder.write("rank0.json", trace.text())});
+  };
+  const auto hosts = [&] {
+    store::Database database = store::Database::open_read(folder.path() / "imported.db");
+    return database.sql().execAndGet("SELECT nodes FROM measurement").getInt();
+  };
+  const std::string gpu = R"({"id": 0, "name": "NVIDIA A100"})";
+  EXPECT_THAT(message_of(of(4, gpu + ", " + gpu), "hosts_by_devices"), HasSubstr("2 hosts are assumed"));
+  EXPECT_EQ(hosts(), 2);
+  EXPECT_EQ(of(2, gpu + ", " + gpu).told.count("hosts_by_devices"), 0U);
+  EXPECT_EQ(hosts(), 1);
+  EXPECT_EQ(of(4, gpu).told.count("hosts_by_devices"), 0U) << "CUDA_VISIBLE_DEVICES shows one GPU only";
+  EXPECT_EQ(hosts(), 1);
+  EXPECT_THAT(message_of(of(16, gpu), "hosts_unknown"), HasSubstr("one host is assumed"));
+}
+
 TEST(SeveralFiles, TwoImportsAreTwoMeasurements) {
   const Folder folder;
   store::Database database = store::Database::create(folder.path() / "imported.db");
