@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ class JobWriter {
     if (const std::optional<Note> cost = note_on_profiler_cost(shards_)) add(std::nullopt, *cost);
     write_measurement(shared, number);
     match();
+    if (options_.append) check_steps();
     ingest::MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
     writer.write_model(shards_);
     result_.steps = writer.write_steps(shards_);
@@ -134,6 +136,41 @@ class JobWriter {
           fmt::format("{}: the database has this job as measurement {} (expected a job that it does not "
                       "have; nothing was added)",
                       result_.file.string(), query.getColumn(0).getInt64()));
+  }
+
+  using StepTime = std::array<std::int64_t, 4>;  // rank, start, duration, samples
+
+  std::vector<StepTime> stored_steps_of(std::int64_t measurement) {
+    SQLite::Statement query(database_.sql(),
+                            "SELECT sh.rank, st.start_ns, st.duration_ns, st.samples FROM step st JOIN shard sh ON "
+                            "sh.id = st.shard_id WHERE sh.measurement_id = ? ORDER BY 1, 2, 3, 4");
+    query.bind(1, measurement);
+    std::vector<StepTime> steps;
+    while (query.executeStep())
+      steps.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
+                       query.getColumn(3).getInt64()});
+    return steps;
+  }
+
+  // Refuses a job whose steps an earlier measurement has to the nanosecond: the same traces, perhaps in other files.
+  void check_steps() {
+    std::vector<StepTime> own;
+    for (const LoadedShard& shard : shards_)
+      for (const ingest::StepSummary& step : shard.summary.steps)
+        own.push_back({shard.rank, step.row.start_ns, step.row.duration_ns, step.row.samples});
+    if (own.empty()) return;
+    std::ranges::sort(own);
+    SQLite::Statement query(database_.sql(),
+                            "SELECT o.id FROM measurement m JOIN measurement o ON o.id <> m.id AND o.kind = m.kind AND "
+                            "o.world_size = m.world_size AND o.started_utc_ns = m.started_utc_ns AND "
+                            "o.wall_ns = m.wall_ns WHERE m.id = ?");
+    query.bind(1, result_.measurement_id);
+    while (query.executeStep())
+      if (stored_steps_of(query.getColumn(0).getInt64()) == own)
+        throw ImportError(
+            fmt::format("{}: the database has this job as measurement {}: all steps have the same times (expected each "
+                        "job once; nothing was added)",
+                        result_.file.string(), query.getColumn(0).getInt64()));
   }
 
   std::int64_t repeat_of(const store::MeasurementRow& row) {

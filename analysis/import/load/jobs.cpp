@@ -25,15 +25,24 @@ struct TimeOfDay {
   std::int64_t first_ns = 0, last_ns = 0;  // since 1970
 };
 
-// Returns the times of the file's first and last event; none if the file's clock is not the time of day.
-std::optional<TimeOfDay> time_of_day(const ReadRank& file) {
+// Returns the times of the file's first and last event on the file's clock.
+TimeOfDay times_of(const ReadRank& file) {
   store::EventSpan span = file.training.shard.events;
   if (!file.training.device_times.empty()) {
     const Window& all = file.training.device_times.front().window;
     span.add(all.start_ns);
     span.add(all.end_ns);
   }
-  const TimeOfDay time{file.base_ns + span.first_ns, file.base_ns + span.last_ns};
+  return {file.base_ns + span.first_ns, file.base_ns + span.last_ns};
+}
+
+bool overlap(const TimeOfDay& one, const TimeOfDay& other) {
+  return one.first_ns <= other.last_ns && other.first_ns <= one.last_ns;
+}
+
+// Returns the times of the file's first and last event; none if the file's clock is not the time of day.
+std::optional<TimeOfDay> time_of_day(const ReadRank& file) {
+  const TimeOfDay time = times_of(file);
   return time.first_ns >= earliest_time_of_day_ns && time.last_ns >= time.first_ns ? std::optional(time) : std::nullopt;
 }
 
@@ -215,17 +224,38 @@ class JobFinder {
 
   // Returns true if the times of both overlap; none: a file's time of day is not known.
   std::optional<bool> at_one_time(const Job& a, const Job& b) const {
-    bool overlap = false;
+    bool any = false;
     for (const std::size_t i : a)
       for (const std::size_t j : b) {
         const auto one = time_of_day(files_[i]), other = time_of_day(files_[j]);
         if (!one || !other) return std::nullopt;
-        overlap = overlap || (one->first_ns <= other->last_ns && other->first_ns <= one->last_ns);
+        any = any || overlap(*one, *other);
       }
-    return overlap;
+    return any;
   }
 
   bool single_process(const Job& job) const { return job.size() == 1 && of_one_process(files_[job.front()]); }
+
+  // Returns true if the ranks of both are those of their files' names, are equal, and may be ranks of a host: the jobs
+  // ran at the same time, or their clocks show the same times.
+  bool may_have_ranks_of_hosts(const Job& a, const Job& b) const {
+    const Job all = both(a, b);
+    if (!alike(a, b) || !conflict(all)) return false;
+    const auto named = [&](std::size_t i) {
+      const ReadRank& file = files_[i];
+      return !file.rank && known_rank(file) && !file.recorded && !file.training.shard.collectives.empty();
+    };
+    if (!std::ranges::all_of(all, named)) return false;
+    const auto complete = [&](const Job& job) {
+      const std::optional<std::int64_t> size = size_of(job);
+      return size && static_cast<std::int64_t>(ranks_of(job).size()) == *size;
+    };
+    if (complete(a) && complete(b)) return false;
+    if (const std::optional<bool> known = at_one_time(a, b)) return *known;
+    return std::ranges::all_of(a, [&](std::size_t i) {
+      return std::ranges::any_of(b, [&](std::size_t j) { return overlap(times_of(files_[i]), times_of(files_[j])); });
+    });
+  }
 
   // Joins jobs of different folders for which `may_join` holds. Throws ImportError if a job fits several others that
   // exclude each other.
@@ -260,6 +290,12 @@ class JobFinder {
       for (std::size_t b = a + 1; b < jobs.size(); ++b)
         if (complementary(jobs[a], jobs[b]) && !single_process(jobs[a]) && !single_process(jobs[b]))
           refuse(jobs[a], jobs[b], "they are in different folders, and ran at different times");
+    for (std::size_t a = 0; a < jobs.size(); ++a)
+      for (std::size_t b = a + 1; b < jobs.size(); ++b)
+        if (may_have_ranks_of_hosts(jobs[a], jobs[b]))
+          refuse(jobs[a], jobs[b],
+                 "their ranks are known by their names alone, and they ran at the same time, so the names may have the "
+                 "ranks of each host; if this is one job, name its files after the ranks of the job");
   }
 
   std::span<const ReadRank> files_;

@@ -21,7 +21,8 @@ namespace ddpprof::import {
 // Files of several folders are one job if their ranks differ, their facts are equal, and their times overlap or are not
 // known. A rank that still occurs twice is left to assign_ranks().
 //
-// Throws ImportError if files may be ranks of one job or of several jobs.
+// Throws ImportError if files may be ranks of one job or of several jobs. Such files are also those of two folders that
+// ran at the same time and whose ranks, known by names alone, are equal: the names may have the ranks of each host.
 std::vector<std::vector<std::size_t>> jobs_of(std::span<const ReadRank> files);
 
 // Returns the rank of a file: the recorded one, otherwise the one in its name. None: unknown.

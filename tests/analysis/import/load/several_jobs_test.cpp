@@ -11,6 +11,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 struct RankOfJob {
   int rank = 0, world_size = 1, batch = 32;
@@ -266,16 +267,41 @@ TEST(SeveralJobs, CoresOfCpusAgree) {
   EXPECT_EQ(more.told.count("cores_unknown"), 0U);
 }
 
+// torchrun on two hosts, with files that are named after LOCAL_RANK, by a torch without distributedInfo.
+TEST(SeveralJobs, RanksOfEachHostInTheNamesAreRefused) {
+  const auto jobs_at = [](std::int64_t second, bool time_of_day, int world_size) {
+    Jobs jobs;
+    for (const int node : {0, 1})
+      for (const int rank : {0, 1})
+        jobs.add("node" + std::to_string(node) + "/rank" + std::to_string(rank) + ".json",
+                 {rank, world_size, 32, node * second, time_of_day, false, true, 100 + 2 * node + rank});
+    return imported(jobs);
+  };
+  for (const bool time_of_day : {true, false}) {
+    EXPECT_THAT(jobs_at(0, time_of_day, 4).imported.error,
+                AllOf(HasSubstr("may belong to one job or to two"), HasSubstr("ranks of each host")));
+  }
+  EXPECT_THAT(jobs_at(500, true, 4).measurements.size(), 2U) << "at different times these are two incomplete jobs";
+  EXPECT_THAT(jobs_at(0, true, 2).imported.error, Not(HasSubstr("ranks of each host"))) << "each has all of its ranks";
+}
+
+// Traces before torch 2.2 have no base time: the times of their steps show that a job is the same.
 TEST(SeveralJobs, AJobIsNotAppendedTwice) {
-  Jobs jobs;
-  jobs.add("n2/rank0.json", {0, 2, 32, 0}).add("n2/rank1.json", {1, 2, 32, 0});
-  store::Database database = store::Database::create(jobs.folder.path() / "twice.db");
-  ImportOptions options;
-  options.files = jobs.files;
-  options.append = true;
-  ASSERT_EQ(import_into(database, options).error, "");
-  EXPECT_THAT(import_into(database, options).error, HasSubstr("measurement 1"));
-  EXPECT_EQ(measurements_of(database).size(), 1U);
+  for (const bool time_of_day : {true, false}) {
+    Jobs jobs;
+    for (const int rank : {0, 1}) jobs.add("n2/rank" + std::to_string(rank) + ".json", {rank, 2, 32, 0, time_of_day});
+    store::Database database = store::Database::create(jobs.folder.path() / "twice.db");
+    ImportOptions options;
+    options.files = jobs.files;
+    options.append = true;
+    ASSERT_EQ(import_into(database, options).error, "");
+    EXPECT_THAT(import_into(database, options).error, HasSubstr("measurement 1")) << time_of_day;
+    EXPECT_EQ(measurements_of(database).size(), 1U);
+    Jobs other;
+    for (const int rank : {0, 1}) other.add("n2/rank" + std::to_string(rank) + ".json", {rank, 2, 32, 7, time_of_day});
+    options.files = other.files;
+    EXPECT_EQ(import_into(database, options).error, "") << "another run of the same configuration";
+  }
 }
 
 }  // namespace
