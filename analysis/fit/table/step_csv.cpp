@@ -8,6 +8,7 @@
 #include <cmath>
 #include <exception>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <string_view>
@@ -39,10 +40,43 @@ std::string lower(std::string_view text) {
 std::string conversion_of(const std::string& name) {
   constexpr std::array<std::string_view, 6> ranks = {"gpus", "n", "ranks", "world_size", "num_gpus", "devices"};
   if (std::ranges::find(ranks, name) != ranks.end()) return "; call the number of ranks workers";
-  if (name.find("per_s") != name.npos || name.find("/s") != name.npos || name.find("throughput") != name.npos)
+  const auto has = [&](std::initializer_list<std::string_view> parts) {
+    return std::ranges::any_of(parts, [&](std::string_view part) { return name.find(part) != name.npos; });
+  };
+  const bool milliseconds = name.ends_with("_ms") || name.starts_with("ms");
+  if (has({"per_step", "/step", "per_iter", "/iter"}))
+    return milliseconds ? "; step_time_s is milliseconds per step / 1000" : "; seconds per step are step_time_s";
+  if (has({"per_s", "/s", "throughput"})) {
+    if (has({"step", "iter"})) return "; from steps per second: step_time_s = 1 / it";
+    if (has({"token"}))
+      return "; from tokens per second of all ranks, with batch_per_worker in tokens: step_time_s = workers × "
+             "batch_per_worker × accumulation / it";
+    if (has({"gpu", "rank", "worker", "device"}))
+      return "; from samples per second of one rank: step_time_s = batch_per_worker × accumulation / it";
     return "; from samples per second of all ranks: step_time_s = workers × batch_per_worker × accumulation / it";
-  if (name.ends_with("_ms")) return "; in seconds: milliseconds / 1000";
+  }
+  if (milliseconds) return "; in seconds: milliseconds / 1000";
+  if (name.empty()) return "; the index of a pandas table is left out with to_csv(index=False)";
+  if (name.find_first_not_of("0123456789.") == name.npos)
+    return "; the first line must name the columns, without a # before them";
   return "";
+}
+
+// What a number of this column must be, beside its range.
+std::string_view advice_of(std::string_view column) {
+  if (column == "devices_per_node") return ": devices that the job uses on its fullest node";
+  if (column == "nodes") return ": at most one for each of the row's workers";
+  if (column == "batch_per_worker")
+    return ": if ranks share a sample, give the batch in tokens, or one worker for each group of them";
+  return "";
+}
+
+// Blanks as web pages have them, which look like blanks.
+std::string_view without_no_break_spaces(std::string_view cell) {
+  constexpr std::string_view blank = "\xc2\xa0";
+  while (cell.starts_with(blank)) cell.remove_prefix(blank.size());
+  while (cell.ends_with(blank)) cell.remove_suffix(blank.size());
+  return cell;
 }
 
 // The strategy that a word names, in the spellings of its programs: "FSDP", "fsdp2", "FULL_SHARD", "ZeRO-3". Empty for
@@ -90,7 +124,8 @@ class Reader {
     if (error_) return;
     try {
       ++cells_seen_;
-      if (cells_.size() <= required.size() + optional.size()) cells_.emplace_back(cell);  // more are an error anyway
+      // More cells are an error anyway.
+      if (cells_.size() <= required.size() + optional.size()) cells_.emplace_back(without_no_break_spaces(cell));
     } catch (...) {
       error_ = std::current_exception();
     }
@@ -98,7 +133,9 @@ class Reader {
 
   void line_ended(int end) {
     try {
-      const bool comment = !cells_.empty() && cells_[0].starts_with('#');
+      // Excel writes "sep=," as a first line.
+      const bool comment =
+          !cells_.empty() && (cells_[0].starts_with('#') || (columns_.empty() && cells_[0].starts_with("sep=")));
       const bool blank = std::ranges::all_of(cells_, [](const std::string& cell) { return cell.empty(); });
       if (!error_ && !comment && !blank) columns_.empty() ? take_names() : take_row();
     } catch (...) {
@@ -110,7 +147,7 @@ class Reader {
   }
 
   void take_names() {
-    if (cells_[0].starts_with("\xef\xbb\xbf")) cells_[0].erase(0, 3);  // a byte-order mark
+    if (cells_[0].starts_with("\xef\xbb\xbf")) cells_[0].erase(0, 3);      // a byte-order mark
     while (cells_.size() > 1 && cells_.back().empty()) cells_.pop_back();  // of a spreadsheet
     for (std::string& name : cells_) {
       name = lower(name);
@@ -165,7 +202,7 @@ class Reader {
                           ? "a whole number from " + std::to_string(least) + " to " + std::to_string(most)
                           : (least > T{} ? "seconds as a number above 0, at most a million"
                                          : "seconds as a number from 0 to a million")) +
-                     (column == "devices_per_node" ? ": devices that the job uses on its fullest node" : ""));
+                     (cell.find(',') != cell.npos ? ", with a point: 0.35" : std::string(advice_of(column))));
     }
     return value;
   }

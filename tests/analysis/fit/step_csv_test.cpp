@@ -90,6 +90,9 @@ TEST_F(StepCsv, ExportsOfOtherProgramsAreRead) {
   EXPECT_THAT(refusal(head + "1.5,1,8,0.1\n"), HasSubstr("workers is '1.5'; expected a whole number"));
   EXPECT_THAT(refusal(head + "1,1,8,0,1\n"), HasSubstr(":2: 5 cells; expected 4"));
   EXPECT_THAT(refusal(head + "1,1,8,0,1\n"), HasSubstr("numbers need a point"));
+  EXPECT_THAT(refusal(head + "1,1,8,\"0,1\"\n"), HasSubstr("with a point: 0.35"));
+  EXPECT_THAT(refusal(head + "16,1,0.125,0.1\n"), HasSubstr("give the batch in tokens"));
+  EXPECT_EQ(read_step_csv(write("sep=,\n" + head + "1,1,8,\xc2\xa0" "0.12\n")).at(0).step_s, 0.12);
   EXPECT_THAT(refusal("\xff\xfew"), HasSubstr("is UTF-16"));
 }
 
@@ -97,6 +100,12 @@ TEST_F(StepCsv, AUsualColumnIsConvertedByTheMessage) {
   EXPECT_THAT(refusal("gpus,nodes\n"), HasSubstr("call the number of ranks workers"));
   EXPECT_THAT(refusal("workers,images_per_sec\n"), HasSubstr("step_time_s = workers × batch_per_worker"));
   EXPECT_THAT(refusal("workers,step_time_ms\n"), HasSubstr("milliseconds / 1000"));
+  EXPECT_THAT(refusal("workers,seconds_per_step\n"), HasSubstr("seconds per step are step_time_s"));
+  EXPECT_THAT(refusal("workers,steps_per_s\n"), HasSubstr("step_time_s = 1 / it"));
+  EXPECT_THAT(refusal("workers,samples/s/gpu\n"), HasSubstr("one rank: step_time_s = batch_per_worker"));
+  EXPECT_THAT(refusal("workers,tokens_per_s\n"), HasSubstr("with batch_per_worker in tokens"));
+  EXPECT_THAT(refusal(",workers,nodes\n"), HasSubstr("index=False"));
+  EXPECT_THAT(refusal("# workers,nodes\n1,1\n"), HasSubstr("without a # before them"));
 }
 
 TEST_F(StepCsv, EveryErrorNamesItsLine) {
