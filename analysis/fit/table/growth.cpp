@@ -31,9 +31,8 @@ double mean_of(const GrowthQuestion& question, const GrowthConstants& constants)
   return constants.crossing + constants.crossing_doubling * question.doublings;
 }
 
-const GrowthSpread& spread_of(const GrowthQuestion& question, const GrowthConstants& constants) {
-  if (question.other_batch) return constants.other_batch;
-  switch (question.region) {
+const GrowthSpread& spread_of(Region region, const GrowthConstants& constants) {
+  switch (region) {
     case Region::one_node:
       return constants.one_node;
     case Region::several_nodes:
@@ -48,16 +47,30 @@ const GrowthSpread& spread_of(const GrowthQuestion& question, const GrowthConsta
   return constants.first_crossing;
 }
 
+GrowthSpread spread_of(const GrowthQuestion& question, const GrowthConstants& constants) {
+  const GrowthSpread& own = spread_of(question.region, constants);
+  if (!question.other_batch) return own;
+  GrowthSpread spread = constants.other_batch;
+  if (question.region == Region::first_crossing) {  // links that were not measured are unknown besides
+    spread.low = std::hypot(spread.low, own.low);
+    spread.high = std::hypot(spread.high, own.high);
+  }
+  return spread;
+}
+
 }  // namespace
 
 double interval_ratio(double confidence) { return student4_quantile(0.5 + confidence / 2.0) / student4_quantile(0.95); }
 
 Growth growth_of(const GrowthQuestion& question, const GrowthConstants& constants, double confidence) {
-  const GrowthSpread& spread = spread_of(question, constants);
+  const GrowthSpread spread = spread_of(question, constants);
   const double loss = spread.loss_weight * question.loss;
-  const double scale = interval_ratio(confidence) * std::sqrt(1.0 + question.doublings * (1.0 + loss * loss));
+  const double ratio = interval_ratio(confidence);
+  const double scale = ratio * std::sqrt(1.0 + question.doublings * (1.0 + loss * loss));
   const double mean = mean_of(question, constants);
-  return {mean, mean - spread.low * scale, mean + spread.high * scale};
+  // Some jobs lose nothing more: their step is a further measurement of an equal one.
+  return {mean, std::min(mean - spread.low * scale, -spread.low * ratio),
+          std::max(mean + spread.high * scale, spread.high * ratio)};
 }
 
 }  // namespace ddpprof::fit

@@ -24,7 +24,8 @@ inline constexpr double hidden_loss_limit = 0.25;
 
 enum class Region { one_node, several_nodes, first_crossing, fewer_ranks, interpolated };
 
-// The 90 % interval of ln(step): from mean - low s to mean + high s, with s = sqrt(1 + D + (loss_weight E)² D).
+// The 90 % interval of ln(step): from mean - low s to mean + high s, with s = sqrt(1 + D + (loss_weight E)² D), and at
+// least from -low to high, because some jobs lose nothing more.
 struct GrowthSpread {
   double low = 0.0, high = 0.0;
   double loss_weight = 0.0;
@@ -36,7 +37,9 @@ struct GrowthConstants {
   double crossing = 0.0, crossing_doubling = 0.0;
   double fewer = 0.0, fewer_doubling = 0.0;
   GrowthSpread one_node, several_nodes, first_crossing, fewer_ranks, interpolated;
-  GrowthSpread other_batch;  // instead, if the batch changes with N, so that the rows do not separate their effects
+  // If the batch changes with N, so that the rows do not separate their effects: instead of the others, and beside that
+  // of the first crossing.
+  GrowthSpread other_batch;
 };
 
 struct GrowthQuestion {

@@ -11,7 +11,7 @@ inline constexpr TableConstants learned_constants = {
                .one_node = {0.0161, 0.0312, 40}, .several_nodes = {0.0193, 0.0729, 10},
                .first_crossing = {0.0535, 0.653, 0}, .fewer_ranks = {0.107, 0.0471, 30}, .interpolated = {0.0183, 0.0171, 30},
                .other_batch = {0.195, 0.195, 0}},
-    .placement = {.two_nodes = 0.32, .two_nodes_sd = 0.147, .two_nodes_shared = 0.178, .two_nodes_shared_sd = 0.122, .early_growth = 0.399, .early_growth_sd = 0.114, .late_growth = 0.157, .late_growth_log_s = -0.0831, .late_growth_sd = 0.05, .late_growth_centre = -1.36, .late_growth_squares = 15.2, .models = 6, .drift_sd = 0.13}};
+    .placement = {.two_nodes = 0.321, .two_nodes_sd = 0.148, .two_nodes_shared = 0.179, .two_nodes_shared_sd = 0.122, .early_growth = 0.399, .early_growth_sd = 0.114, .late_growth = 0.157, .late_growth_log_s = -0.0837, .late_growth_sd = 0.05, .late_growth_centre = -1.37, .late_growth_squares = 15.3, .models = 6, .late_growth_from = -4.51, .late_growth_to = 0.281, .drift_sd = 0.02}};
 // clang-format on
 
 }  // namespace ddpprof::fit

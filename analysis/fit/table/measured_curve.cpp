@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <ranges>
 #include <tuple>
 
 #include "simulator/stats/summary.hpp"
@@ -43,13 +43,12 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
     : alone_(std::move(alone)) {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::vector<StepRow>>
       equal;
-  std::set<std::int64_t> accumulations, batches;
+  std::set<std::int64_t> batches;
   for (const StepRow& row : rows) {
     equal[{row.workers, row.nodes, row.devices(), row.batch_per_worker, row.accumulation}].push_back(row);
-    accumulations.insert(row.accumulation);
+    accumulations_.insert(row.accumulation);
     batches.insert(row.batch_per_worker);
   }
-  one_accumulation_ = accumulations.size() == 1;
   batches_ = {*batches.begin(), *batches.rbegin()};
   std::vector<double> differences;  // of equal rows to their median, in standard deviations of a normal distribution
   for (const auto& [key, same] : equal) {
@@ -75,8 +74,8 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
   if (batches.size() > 1) fit_line();
 }
 
-// A step does not become shorter as N grows, but for measurement errors: the difference of two errors is negative in half
-// of the cases, with a mean square of the variance of one. Two nodes are a special case of collective libraries.
+// A step does not become shorter as N grows, but for measurement errors: the difference of two errors is negative in
+// half of the cases, with a mean square of the variance of one. Two nodes are a special case of collective libraries.
 double MeasuredCurves::falling_scatter() const {
   std::map<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>, std::map<std::int64_t, double>> series;
   for (const Point& point : points_)
@@ -117,6 +116,7 @@ void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, cons
   if (from.batch_per_worker == asked.batch_per_worker) return;
   const double from_s = compute_s(from.batch_per_worker), to_s = compute_s(asked.batch_per_worker);
   const double exposed_s = std::max(0.0, step.micro_s - from_s), behind_s = backward_share * (to_s - from_s);
+  step.other_batch = true;
   step.by_line = alone_->batches() < 2;
   // A line through noise may leave less than compute; then the step scales with compute.
   step.micro_s = std::max(step.micro_s + to_s - from_s, std::min(to_s, step.micro_s * to_s / from_s));
@@ -140,10 +140,10 @@ void MeasuredCurves::convert_accumulation(MeasuredStep& step, const StepRow& fro
   const double rounds = static_cast<double>(from.accumulation) / static_cast<double>(asked.accumulation);
   const double before_s = step.micro_s;
   // Tables whose accumulation falls as N grows show less than one exposed communication a step: the square root of it.
-  step.micro_s = before_s + exposed_s * ((one_accumulation_ ? rounds : std::sqrt(rounds)) - 1.0);
+  step.micro_s = before_s + exposed_s * ((one_accumulation() ? rounds : std::sqrt(rounds)) - 1.0);
   step.low_s *= step.micro_s / before_s;
   step.high_s *= step.micro_s / before_s;
-  if (one_accumulation_ && !alone_->empty()) return;
+  if (one_accumulation() && !alone_->empty()) return;
   const auto [low_s, high_s] = std::minmax({before_s, step.micro_s, before_s + most_exposed_s * (rounds - 1.0)});
   step.low_s = std::min(step.low_s, low_s);
   step.high_s = std::max(step.high_s, high_s);
@@ -165,8 +165,12 @@ MeasuredStep MeasuredCurves::step_of(const std::vector<const Point*>& same_place
     if (batch_of(point) >= asked.batch_per_worker && nearer(point, above)) above = point;
   }
   const auto converted = [&](const Point* point) {
-    MeasuredStep step{point->micro_s,   point->micro_s,       point->micro_s, point->sync_share,
-                      point->row.nodes, point->row.devices(), false};
+    MeasuredStep step;
+    step.micro_s = step.low_s = step.high_s = point->micro_s;
+    step.sync_share = point->sync_share;
+    step.nodes = point->row.nodes;
+    step.devices = point->row.devices();
+    step.own_step_s = point->micro_s * static_cast<double>(point->row.accumulation);
     if (below == nullptr || above == nullptr) convert_batch(step, point->row, asked);
     convert_accumulation(step, point->row, asked);
     return step;
@@ -200,6 +204,16 @@ MeasuredCurve MeasuredCurves::curve(const StepRow& asked, bool several_nodes) co
   }
   MeasuredCurve curve;
   for (const auto& [workers, chosen] : nearest) curve[workers] = step_of(chosen.second, asked);
+  if (several_nodes) return curve;
+  // On one node, fewer ranks do not take longer. The line through rows of other N may say so.
+  const MeasuredStep* more = nullptr;
+  for (auto& [workers, step] : std::views::reverse(curve)) {
+    if (more != nullptr && step.by_line && !more->by_line && step.micro_s > more->micro_s) {
+      step.micro_s = more->micro_s;
+      step.low_s = std::min(step.low_s, step.micro_s);
+    }
+    more = &step;
+  }
   return curve;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,9 @@ struct MeasuredStep {
   double low_s = 0.0, high_s = 0.0;  // what the conversions leave open; equal to micro_s without one
   double sync_share = -1.0;          // of the step; below 0: unknown
   std::int64_t nodes = 1, devices = 1;
-  bool by_line = false;  // its compute was converted with the line through all rows
+  bool other_batch = false;  // converted from another batch
+  bool by_line = false;      // with the line through all rows
+  double own_step_s = 0.0;   // of a whole step with the measured batch and accumulation
 };
 
 using MeasuredCurve = std::map<std::int64_t, MeasuredStep>;  // by number of ranks
@@ -45,7 +48,7 @@ class MeasuredCurves {
   // Standard deviation of ln(step) between a measured step, which is the median of equal rows, and a further one: from
   // equal rows, and from steps that become shorter as N grows. 0 without either.
   double scatter() const { return scatter_; }
-  bool several_loads() const { return batches_.first != batches_.second || !one_accumulation_; }
+  bool has_accumulation(std::int64_t accumulation) const { return accumulations_.contains(accumulation); }
   std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
 
  private:
@@ -55,6 +58,7 @@ class MeasuredCurves {
   };
 
   MeasuredStep step_of(const std::vector<const Point*>& same_placement, const StepRow& asked) const;
+  bool one_accumulation() const { return accumulations_.size() == 1; }
   void convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void fit_line();
@@ -64,7 +68,8 @@ class MeasuredCurves {
   std::vector<Point> points_;
   double scatter_ = 0.0;
   double fixed_s_ = 0.0, sample_s_ = 0.0;  // the line
-  bool line_ = false, one_accumulation_ = true;
+  bool line_ = false;
+  std::set<std::int64_t> accumulations_;
   std::pair<std::int64_t, std::int64_t> batches_;
 };
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/posterior.hpp"
+#include "analysis/fit/text.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
@@ -30,14 +33,21 @@ enum Index : std::size_t {
   sample_s
 };
 
-constexpr double least_row_sd = 0.03;  // of a measured step time
+constexpr double least_row_sd = 0.03;   // of a measured step time
+constexpr double two_sided_90 = 1.645;  // standard deviations to the ends of a 90 % interval
+constexpr double far_row = 0.25;        // of ln(measured / fitted)
+// All models from which the prior of the late growth was learned ran on one cluster. How much clusters differ is
+// assumed: their libraries use other algorithms, and their links have another latency.
+constexpr double other_clusters_sd = 0.15;
 constexpr double least_late_growth = 0.0, most_late_growth = 0.8;
 
 struct Terms {
   double compute_s, skew_s, sharing_s, communication_s, step_s;
 };
 
-Terms terms_of(const StepRow& row, double alone_s, std::span<const double> values, double anchor, double late_growth) {
+// Communication between nodes grows up to `most` ranks.
+Terms terms_of(const StepRow& row, double alone_s, std::span<const double> values, double anchor, double late_growth,
+               double most = std::numeric_limits<double>::infinity()) {
   const auto n = static_cast<double>(row.workers), rounds = static_cast<double>(row.accumulation);
   const auto devices = static_cast<double>(row.devices());
   Terms terms{rounds * alone_s, 0.0, 0.0, 0.0, 0.0};
@@ -52,7 +62,7 @@ Terms terms_of(const StepRow& row, double alone_s, std::span<const double> value
   if (row.nodes == 1) {
     terms.communication_s = values[inside] * (n - 1.0) / n;
   } else {
-    const double beyond = std::log(n / anchor);
+    const double beyond = std::log(std::min(n, most) / anchor);
     terms.communication_s =
         values[carried] * std::exp(values[early_growth] * std::min(0.0, beyond) + late_growth * std::max(0.0, beyond));
     if (row.nodes == 2)
@@ -79,14 +89,14 @@ bool PlacementModel::fits(const std::vector<StepRow>& rows) {
 }
 
 PlacementModel::PlacementModel(std::vector<StepRow> rows, std::shared_ptr<const Alone> alone,
-                               const TableOptions& options, std::optional<double> anchor)
+                               const TableOptions& options)
     : alone_(std::move(alone)), options_(options), rows_(std::move(rows)) {
   for (const StepRow& row : rows_) {
     one_node_measured_ = one_node_measured_ || (row.nodes == 1 && row.workers > 1);
-    anchor_ = std::max(anchor_, static_cast<double>(row.workers));
+    largest_ = std::max(largest_, row.workers);
     most_nodes_ = std::max(most_nodes_, row.nodes);
   }
-  anchor_ = anchor.value_or(anchor_);
+  anchor_ = static_cast<double>(std::min(largest_, early_ranks));
   problem_ = problem();
   solution_ = solve(problem_);
   if (!solution_.converged)
@@ -162,10 +172,31 @@ PlacementModel::Fitted PlacementModel::fitted() const {
 double PlacementModel::late_growth(std::span<const double> values) const {
   const PlacementConstants& learned = options_.constants.placement;
   const double x = std::log(values[carried]), off = x - learned.late_growth_centre;
-  const double sd =
+  const double of_line =
       learned.late_growth_sd * std::sqrt(1.0 + 1.0 / learned.models + off * off / learned.late_growth_squares);
+  const double sd = std::hypot(of_line, learned.late_growth_log_s * outside_models(values[carried]), other_clusters_sd);
   return std::clamp(learned.late_growth + learned.late_growth_log_s * x + sd * values[late_growth_off],
                     least_late_growth, most_late_growth);
+}
+
+// By how much ln(k) is above or below that of all models from which the line was learned; 0 inside.
+double PlacementModel::outside_models(double carried_s) const {
+  const PlacementConstants& learned = options_.constants.placement;
+  const double x = std::log(carried_s);
+  return x - std::clamp(x, learned.late_growth_from, learned.late_growth_to);
+}
+
+std::string PlacementModel::doubt() const {
+  std::size_t worst = 0;
+  const auto off = [&](std::size_t point) { return std::log(rows_[point].step_s / solution_.fitted[point]); };
+  for (std::size_t point = 0; point < rows_.size(); ++point)
+    if (std::abs(off(point)) > std::abs(off(worst))) worst = point;
+  if (std::abs(off(worst)) < far_row) return "";
+  const StepRow& row = rows_[worst];
+  return "the fitted model does not describe a row: N = " + std::to_string(row.workers) + " on " +
+         std::to_string(row.nodes) + (row.nodes == 1 ? " node" : " nodes") + " with a batch of " +
+         std::to_string(row.batch_per_worker) + " takes " + time_text(row.step_s) + ", the model has " +
+         time_text(solution_.fitted[worst]);
 }
 
 TablePrediction PlacementModel::predict(const StepRow& asked) const {
@@ -184,19 +215,44 @@ TablePrediction PlacementModel::predict(const StepRow& asked) const {
 
   stats::Random random(options_.seed + 1);
   stats::Random of_law(options_.seed ^ 0x9e3779b97f4a7c15U);  // so that the other draws do not depend on it
-  const double doublings = std::max(0.0, std::log2(static_cast<double>(asked.workers) / anchor_));
+  const double doublings = std::max(0.0, std::log2(static_cast<double>(asked.workers) / static_cast<double>(largest_)));
   const double drift_sd = options_.constants.placement.drift_sd * std::sqrt(doublings);
   std::vector<double> steps;
   for (const std::vector<double>& values : draws_) {
     const double factor = (alone_->empty() ? 1.0 : std::exp(random.normal() * least_row_sd)) *
                           alone_->drawn_factor(asked.batch_per_worker, of_law);
-    const double step_s = terms_with(values, factor).step_s;
-    // Difference of a measurement from any smooth law: this table's own scatter, and what appears beyond its largest N.
-    steps.push_back(step_s * std::exp(scatter_[random.below(scatter_.size())] + random.normal() * drift_sd));
+    const Terms drawn = terms_with(values, factor);
+    // Difference of a measurement from any smooth law: this table's own scatter, and what appears beyond its largest N,
+    // which does not make a step shorter than compute.
+    const double scatter = std::exp(scatter_[random.below(scatter_.size())]);
+    steps.push_back(scatter * std::max(drawn.compute_s, drawn.step_s * std::exp(random.normal() * drift_sd)));
   }
   prediction.low_s = std::min(prediction.step_s, stats::quantile(steps, (1.0 - options_.confidence) / 2.0));
   prediction.high_s = std::max(prediction.step_s, stats::quantile(steps, (1.0 + options_.confidence) / 2.0));
+  // Some jobs lose nothing more beyond the largest measured N.
+  const double equal_s = terms_of(asked, compute_s(asked.batch_per_worker, solution_.values), solution_.values, anchor_,
+                                  late_growth(solution_.values), static_cast<double>(largest_))
+                             .step_s;
+  prediction.low_s = std::min(prediction.low_s, equal_s * std::exp(-two_sided_90 * least_row_sd));
+  for (const StepRow& row : rows_)  // a further measurement may be equal to a measured one
+    if (placement_of(row) == placement_of(asked) && row.batch_per_worker == asked.batch_per_worker &&
+        row.accumulation == asked.accumulation) {
+      prediction.low_s = std::min(prediction.low_s, row.step_s);
+      prediction.high_s = std::max(prediction.high_s, row.step_s);
+    }
+  if (asked.nodes == 1 && asked.workers > 1 && !one_node_measured_) {
+    // One node takes at most the step of several with as many ranks.
+    for (const StepRow& row : rows_)
+      if (row.nodes > 1 && row.workers >= asked.workers && row.batch_per_worker == asked.batch_per_worker &&
+          row.accumulation == asked.accumulation)
+        prediction.high_s = std::min(prediction.high_s, row.step_s * std::exp(2.0 * least_row_sd));
+    prediction.high_s = std::max(prediction.high_s, prediction.step_s);
+  }
   prediction.name_bound();
+  if (asked.workers > largest_ && std::abs(outside_models(solution_.values[carried])) > std::numbers::ln2)
+    prediction.add_note("communication takes " + time_text(solution_.values[carried]) +
+                        ", far from the models from which its growth was learned: measure at more nodes to narrow the "
+                        "interval");
   if (asked.nodes == 1 && asked.workers > 1 && !one_node_measured_)
     prediction.add_note("communication inside a node was not measured: it is assumed to be about 10 % of a step");
   if (alone_->empty())

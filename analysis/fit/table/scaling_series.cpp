@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "analysis/fit/batch_fit.hpp"
+#include "analysis/fit/text.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -45,6 +46,7 @@ ScalingSeries::Start interpolated(MeasuredEntry below, MeasuredEntry above, std:
   step.low_s = at(first.low_s, second.low_s);
   step.high_s = at(first.high_s, second.high_s);
   step.nodes = std::max(first.nodes, second.nodes);
+  step.other_batch = first.other_batch || second.other_batch;
   step.by_line = first.by_line || second.by_line;
   start.question.region = Region::interpolated;
   start.question.doublings = std::min(log2_ratio(workers, fewer), log2_ratio(more, workers));
@@ -52,6 +54,7 @@ ScalingSeries::Start interpolated(MeasuredEntry below, MeasuredEntry above, std:
   if ((first.nodes > 1) != (second.nodes > 1)) {
     start.question.region = Region::several_nodes;
     start.question.doublings = 0.0;
+    step.devices = (first.nodes > 1 ? first : second).devices;
     step.low_s = std::min({step.low_s, first.low_s, second.low_s});
     step.high_s = std::max({step.high_s, first.high_s, second.high_s});
   }
@@ -99,6 +102,7 @@ ScalingSeries::Start ScalingSeries::on_one_node(const StepRow& asked, const Meas
       const MeasuredStep& most = (bound == several.end() ? std::prev(bound) : bound)->second;
       if (most.micro_s > step.micro_s) start.step.high_s = std::max(step.high_s, most.high_s);
     }
+    consider_last_step(start, asked, one_node, one_node.begin()->second);
   } else if (above->first == asked.workers) {
     start.step = above->second;
   } else if (above == one_node.begin()) {
@@ -122,7 +126,7 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
     start.question.region = Region::first_crossing;
     start.question.doublings = std::max(0.0, log2_ratio(asked.workers, workers));
     start.notes.push_back(
-        "only one node was measured, so the interval contains the links of all published clusters: measure two and "
+        "links between nodes were not measured: the interval contains those of all published clusters; measure two and "
         "three nodes to narrow it; each node has " +
         ranks_text(asked.devices()) + " (--gpus-per-node)");
     return start;
@@ -131,6 +135,7 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
   if (above == several.end()) {
     start.step = several.rbegin()->second;
     start.question.doublings = log2_ratio(asked.workers, several.rbegin()->first);
+    consider_last_step(start, asked, several, one_node.empty() ? several.begin()->second : one_node.rbegin()->second);
   } else if (above->first == asked.workers) {
     start.step = above->second;
   } else if (above != several.begin()) {
@@ -150,6 +155,27 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
   consider_other_nodes(start, asked);
   consider_two_nodes(start, asked);
   return start;
+}
+
+// If the last measured step is longer than the law and its interval give from the one before it, the table has a law of
+// its own. Then the interval contains that the step goes on growing in proportion to N, as with a cost for each rank.
+void ScalingSeries::consider_last_step(Start& start, const StepRow& asked, const MeasuredCurve& curve,
+                                       const MeasuredStep& reference) const {
+  if (curve.size() < 2) return;
+  const auto& [fewer, before] = *std::prev(curve.end(), 2);
+  const auto& [most, last] = *curve.rbegin();
+  if (before.nodes == 2 || last.nodes == 2 || before.devices > last.devices) return;
+  const bool other_batch = before.by_line || last.by_line;
+  const GrowthQuestion question{start.question.region, log2_ratio(most, fewer), loss_since(reference, before),
+                                other_batch};
+  const double explained = growth_of(question, constants_.growth, 0.9).high + normal_90 * measured_.scatter();
+  if (!(std::log(last.micro_s / before.micro_s) > explained)) return;
+  const double slope_s = (last.micro_s - before.micro_s) / static_cast<double>(most - fewer);
+  const double further = growth_of({question.region, 0.0, 0.0, other_batch}, constants_.growth, 0.9).high;
+  start.continued_s = (last.micro_s + slope_s * static_cast<double>(asked.workers - most)) * std::exp(further);
+  start.notes.push_back("from " + n_text(fewer) + " to " + n_text(most) + " the step grows by " +
+                        percent(last.micro_s / before.micro_s - 1.0) +
+                        ", more than in published tables: the interval contains that it goes on so in proportion to N");
 }
 
 // Several nodes with as many ranks each do not take less than one node. If the measured ones have fewer ranks each, the
@@ -197,6 +223,9 @@ void ScalingSeries::consider_two_nodes(Start& start, const StepRow& asked) const
     start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (factor - 1.0)));
     start.notes.push_back("two nodes were not measured at this N; collective libraries treat them specially");
   } else if (loss > hidden_loss_limit) {
+    // A rank of a ring over n nodes sends (n - 1) / n of its bytes: up to twice as much as over two nodes.
+    const double ring = 2.0 * ring_share(asked.nodes);
+    start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (ring - 1.0)));
     start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - 1.0 / factor)));
     start.question.loss = hidden_loss_limit;  // no further growth of what may become less
     start.notes.push_back(
@@ -212,6 +241,7 @@ ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
   const auto& [workers, step] = one_node.empty() ? *several.begin() : *one_node.begin();
   start.fewest_workers = workers;
   start.fewest_micro_s = step.micro_s;
+  start.fewest_by_line = step.by_line;
   return start;
 }
 
@@ -219,7 +249,7 @@ ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
 // uncertainty of the law of compute, or without a law that of its exponent.
 std::pair<double, double> ScalingSeries::batch_spread(const MeasuredStep& step, std::int64_t batch,
                                                       const TableOptions& options) const {
-  if (step.by_line) return {0.0, 0.0};  // the learned spread of such questions contains it
+  if (!step.other_batch || step.by_line) return {0.0, 0.0};  // the learned spread of a line contains it
   if (alone_->beyond(batch) && alone_->law().usable) {
     stats::Random random(options.seed);
     std::vector<double> factors;
@@ -247,16 +277,24 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   const double high = std::hypot(growth.high - growth.mean, own, batch_high);
   prediction.low_s = prediction.step_s * step.low_s / step.micro_s * std::exp(-low);
   prediction.high_s = prediction.step_s * step.high_s / step.micro_s * std::exp(high);
+  prediction.high_s = std::max(prediction.high_s, rounds * start.continued_s);
+  // Bytes do not depend on the batch: a smaller batch waits for links as long as the measured one.
+  if (start.question.region == Region::first_crossing)
+    prediction.high_s = std::max(prediction.high_s, rounds * step.high_s + step.own_step_s * std::expm1(growth.high));
 
   prediction.alone_s = rounds * start.fewest_micro_s;
+  if (start.fewest_by_line) prediction.alone_s = std::min(prediction.alone_s, prediction.step_s);
   prediction.compute_s = std::min(prediction.step_s, prediction.alone_s);
   const double lost_s = prediction.step_s - prediction.compute_s;
   prediction.exposed_s = lost_s;
   if (step.sync_share >= 0.0 && asked.workers > 1) {  // what was added to the measured step is communication
     const double measured_s = rounds * step.micro_s;
-    prediction.exposed_s =
-        std::clamp(step.sync_share * measured_s + prediction.step_s - measured_s, 0.0, std::max(0.0, lost_s));
-    prediction.sharing_s = lost_s - prediction.exposed_s;
+    // The step of one rank is compute; that of more ranks contains communication, too.
+    const double most_s = start.fewest_workers == 1 ? std::max(0.0, lost_s) : prediction.step_s;
+    prediction.exposed_s = std::clamp(step.sync_share * measured_s + prediction.step_s - measured_s, 0.0, most_s);
+    prediction.compute_s = std::min(prediction.compute_s, prediction.step_s - prediction.exposed_s);
+    (asked.devices() > 1 ? prediction.sharing_s : prediction.compute_s) +=
+        prediction.step_s - prediction.compute_s - prediction.exposed_s;
   }
   prediction.communication_s = prediction.exposed_s;
   prediction.name_bound();
@@ -265,10 +303,12 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   if (start.fewest_workers > 1)
     prediction.add_note("one rank was not measured: compute and efficiency are relative to " +
                         n_text(start.fewest_workers));
-  if (step.by_line)
+  if (step.by_line || start.fewest_by_line)
     prediction.add_note("compute at this batch is a line in the batch through all rows, which differ in N, too");
-  else if (start.notes.empty() && measured_.several_loads() &&
-           (step.high_s > step.micro_s || step.low_s < step.micro_s))
+  else if (!measured_.has_accumulation(asked.accumulation))
+    prediction.add_note(std::to_string(asked.accumulation) +
+                        " micro-batches per step were not measured: how much communication they hide is not known");
+  else if (start.notes.empty() && (step.high_s > step.micro_s || step.low_s < step.micro_s))
     prediction.add_note(
         "the batch or accumulation was not measured at this N: how much communication it hides is not "
         "known");

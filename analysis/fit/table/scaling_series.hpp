@@ -29,6 +29,8 @@ class ScalingSeries {
     MeasuredStep step;
     std::int64_t fewest_workers = 1;  // the fewest measured ranks, on one node if any were measured there
     double fewest_micro_s = 0.0;      // their time of a micro-batch
+    bool fewest_by_line = false;
+    double continued_s = 0.0;         // the interval contains this time of a micro-batch
     std::vector<std::string> notes;
   };
   Start start_of(const StepRow& asked) const;
@@ -36,6 +38,7 @@ class ScalingSeries {
  private:
   Start on_one_node(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
   Start on_several_nodes(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
+  void consider_last_step(Start&, const StepRow& asked, const MeasuredCurve&, const MeasuredStep& reference) const;
   void consider_full_node(Start&, const StepRow& asked, const MeasuredCurve& one_node) const;
   void consider_other_nodes(Start&, const StepRow& asked) const;
   void consider_two_nodes(Start&, const StepRow& asked) const;

@@ -36,18 +36,21 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
     largest_ = std::max(largest_, row.workers);
   }
   if (counts.size() < 2)
-    refuse(counts.empty() ? "no step time was given"
-                          : "all steps were measured at " + std::to_string(largest_) +
-                                " workers, and one worker count does not show how a step grows",
+    refuse(counts.empty()
+               ? "no step time was given"
+               : "all steps were measured at " + std::to_string(largest_) + (largest_ == 1 ? " worker" : " workers") +
+                     ", and one worker count does not show how a step grows",
            "measure at two or more worker counts, best at 1 worker and at 2 and more");
   warnings_ = table_doubts(rows);
   // One worker was measured with one batch, and other rows have other batches: the line has to come from all rows.
   const bool many = PlacementModel::fits(rows);
   if (many && alone_->batches() == 1) alone_->clear();
-  if (many)
+  if (many) {
     placements_ = std::make_unique<PlacementModel>(std::move(rows), alone_, options_);
-  else
+    if (const std::string doubt = placements_->doubt(); !doubt.empty()) warnings_.push_back(doubt);
+  } else {
     series_ = std::make_unique<ScalingSeries>(rows, alone_, options_.constants);
+  }
 }
 
 StepTable::~StepTable() = default;
@@ -72,7 +75,8 @@ void StepTable::check(const StepRow& asked) const {
                                 "worker");
   if (batches_.size() == 1 && *batches_.begin() != asked.batch_per_worker)
     refuse("only a batch of " + std::to_string(*batches_.begin()) + " per worker was measured",
-           "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker));
+           "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker) +
+               ", or ask about " + std::to_string(*batches_.begin()) + " (--batch-per-worker)");
   if (alone_->beyond(asked.batch_per_worker) && alone_->law().refused())
     refuse("a batch of " + std::to_string(asked.batch_per_worker) +
                " is outside the batches measured at one worker, and their law is " + alone_->law().status,

@@ -31,7 +31,11 @@ Prediction row_of(const StepTable& table, const TableQuestion& question, std::in
   row.efficiency = predicted.alone_s / predicted.step_s;
   row.bound = predicted.bound;
   row.extrapolation = static_cast<double>(asked.workers) / static_cast<double>(largest);
-  row.note = "from step times alone" + (predicted.note.empty() ? "" : "; " + predicted.note);
+  const std::string source = "from step times alone";
+  if (predicted.note.starts_with(links_not_measured))  // unmeasured_links() finds it at the begin
+    row.note = predicted.note + "; " + source;
+  else
+    row.note = source + (predicted.note.empty() ? "" : "; " + predicted.note);
   return row;
 }
 

@@ -45,12 +45,25 @@ TEST(Growth, FollowsTheRegion) {
 
 TEST(Growth, TheIntervalGrowsWithDistanceAndLoss) {
   const Growth near = growth_of({Region::one_node, 1.0, 0.0, false}, constants, 0.9);
-  EXPECT_DOUBLE_EQ(near.mean - near.low, 0.01 * std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(near.low, -0.01) << "an equal step, which is below 0.01 - 0.01 sqrt(2)";
   EXPECT_DOUBLE_EQ(near.high - near.mean, 0.02 * std::sqrt(2.0));
   const Growth lossy = growth_of({Region::one_node, 1.0, 0.2, false}, constants, 0.9);
   EXPECT_DOUBLE_EQ(lossy.high - lossy.mean, 0.02 * std::sqrt(1.0 + 1.0 + 4.0));
   const Growth other = growth_of({Region::one_node, 1.0, 0.0, true}, constants, 0.9);
   EXPECT_DOUBLE_EQ(other.high - other.mean, 0.2 * std::sqrt(2.0));
+}
+
+// At D = 9 the law's own interval on several nodes begins above the measured step, at 0.18 - 0.03 sqrt(10).
+TEST(Growth, TheIntervalContainsAnEqualStep) {
+  EXPECT_DOUBLE_EQ(growth_of({Region::several_nodes, 9.0, 0.0, false}, constants, 0.9).low, -0.03);
+  EXPECT_DOUBLE_EQ(growth_of({Region::fewer_ranks, 8.0, 0.0, false}, constants, 0.9).high, 0.05);
+  EXPECT_DOUBLE_EQ(growth_of({Region::several_nodes, 0.0, 0.0, false}, constants, 0.9).low, -0.03);
+}
+
+TEST(Growth, UnknownLinksAndAnotherBatchAddUp) {
+  const Growth growth = growth_of({Region::first_crossing, 0.0, 0.0, true}, constants, 0.9);
+  EXPECT_DOUBLE_EQ(growth.high - growth.mean, std::hypot(0.2, 0.3));
+  EXPECT_DOUBLE_EQ(growth.low, -std::hypot(0.2, 0.1));
 }
 
 // Quantiles of Student's t with 4 degrees of freedom: 0.7407, 2.1318, 4.6041 (tables).

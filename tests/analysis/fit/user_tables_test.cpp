@@ -18,6 +18,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 StepRow row(std::int64_t workers, std::int64_t nodes, std::int64_t batch, double step_s, std::int64_t accumulation = 1) {
   StepRow one{workers, nodes, batch, step_s};
@@ -143,6 +144,176 @@ TEST(UserTables, ASecondBatchDoesNotHideWhatWasMeasured) {
   }
 }
 
+// Step times by a known law, N doubled from 1 to `most`, nodes of 8.
+template <class Law>
+std::vector<StepRow> weak_scaling(std::int64_t most, Law law) {
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 1; n <= most; n *= 2) rows.push_back(row(n, (n + 7) / 8, 32, law(static_cast<double>(n))));
+  return rows;
+}
+
+void expect_covers(const TablePrediction& prediction, double truth_s) {
+  EXPECT_LE(prediction.low_s, truth_s);
+  EXPECT_GE(prediction.high_s, truth_s);
+}
+
+TEST(UserTables, TheIntervalContainsThatNothingMoreIsLost) {
+  const StepTable linear(weak_scaling(64, [](double) { return 0.2; }));
+  for (const std::int64_t workers : {128, 256, 4096}) expect_covers(linear.predict(asked(workers, 8, 32)), 0.2);
+  // A ring over slow links between nodes, whose bytes hardly grow any more.
+  const auto ring = [](double n) { return n <= 8.0 ? 0.1 : 0.1 + 0.4 * (n - 8.0) / n; };
+  const StepTable saturated(weak_scaling(64, ring));
+  for (const std::int64_t workers : {128, 256, 512})
+    expect_covers(saturated.predict(asked(workers, 8, 32)), ring(static_cast<double>(workers)));
+  const StepTable from_eight({row(8, 1, 32, 0.3), row(16, 2, 32, 0.32)});
+  expect_covers(from_eight.predict(asked(1, 8, 32)), 0.3);
+}
+
+TEST(UserTables, AJumpOfTheLastStepMayGoOn) {
+  const auto law = [](double n) { return std::max(0.2, 0.05 + 0.02 * std::log2(n) + 0.0005 * n); };
+  const StepTable knee(weak_scaling(128, law));
+  for (const std::int64_t workers : {256, 512, 1024}) {
+    const TablePrediction prediction = knee.predict(asked(workers, 8, 32));
+    expect_covers(prediction, law(static_cast<double>(workers)));
+    EXPECT_THAT(prediction.note, HasSubstr("from N = 64 to N = 128 the step grows by"));
+  }
+  EXPECT_THAT(StepTable(weak_scaling(64, law)).predict(asked(128, 8, 32)).note, Not(HasSubstr("the step grows by")));
+}
+
+// The ring over four nodes moves 1.5 times the bytes of one over two.
+TEST(UserTables, TwoNodesMayLoseLessThanMore) {
+  const auto law = [](double nodes) { return 0.1 + 0.4 * (nodes - 1.0) / nodes; };
+  const StepTable table({row(1, 1, 32, .1), row(2, 1, 32, .102), row(4, 1, 32, .102), row(8, 1, 32, .102),
+                         row(16, 2, 32, law(2))});
+  for (const std::int64_t workers : {32, 64}) expect_covers(table.predict(asked(workers, 8, 32)), law(static_cast<double>(workers) / 8.0));
+}
+
+// Bytes do not become fewer with the batch: 1 ms for each of 1024 samples, and 150 ms for links that were not measured.
+TEST(UserTables, StrongScalingAcrossNodesContainsUnknownLinks) {
+  std::vector<StepRow> rows;
+  for (const std::int64_t n : {1, 2, 4, 8})
+    rows.push_back(row(n, 1, 1024 / n, 1.024 / static_cast<double>(n) + 0.01 * (1.0 - 1.0 / static_cast<double>(n))));
+  const StepTable table(rows);
+  for (const std::int64_t n : {16, 32, 64}) {
+    const TablePrediction prediction = table.predict(asked(n, 8, 1024 / n));
+    expect_covers(prediction, 1.024 / static_cast<double>(n) + 0.15);
+    EXPECT_THAT(prediction.note, HasSubstr("links between nodes were not measured"));
+  }
+}
+
+TEST(UserTables, ARowOfOneRankIsNotOfAFullNode) {
+  const StepTable table({row(1, 1, 4, .3), row(1024, 128, 4, .45)});
+  EXPECT_THAT(table.predict(asked(16, 8, 4)).note, Not(HasSubstr("but nodes with 1")));
+}
+
+TEST(UserTables, AnAccumulationThatWasNotMeasuredIsNamed) {
+  const StepTable eight({row(8, 1, 32, .88, 8), row(16, 2, 32, .88, 8), row(32, 4, 32, .88, 8)});
+  EXPECT_THAT(eight.predict(asked(32, 8, 32, 1)).note, HasSubstr("1 micro-batches per step were not measured"));
+  EXPECT_THAT(eight.predict(asked(64, 8, 32, 8)).note, Not(HasSubstr("micro-batches")));
+}
+
+// Waiting that was measured is exposed communication, with and without rows of one rank.
+TEST(UserTables, MeasuredWaitingIsExposed) {
+  std::vector<StepRow> rows = {row(8, 1, 32, .12), row(16, 2, 32, .2), row(32, 4, 32, .22)};
+  rows[0].sync_s = .03, rows[1].sync_s = .11, rows[2].sync_s = .13;
+  const StepTable table(rows);
+  for (const StepRow& one : rows) {
+    const TablePrediction prediction = table.predict(asked(one.workers, 8, 32));
+    EXPECT_NEAR(prediction.exposed_s, one.sync_s, 1e-9) << one.workers;
+    EXPECT_NEAR(prediction.compute_s, .09, 1e-9) << one.workers;
+  }
+  std::vector<StepRow> alone = {row(1, 1, 32, .1), row(2, 2, 32, .12), row(8, 8, 32, .2)};
+  alone[0].sync_s = 0.0, alone[1].sync_s = .005, alone[2].sync_s = .02;
+  EXPECT_EQ(StepTable(alone).predict(asked(8, 1, 32)).sharing_s, 0.0) << "one device on each node";
+}
+
+TEST(UserTables, AMeasuredBatchHasNoUncertaintyOfTheBatch) {
+  std::vector<StepRow> rows;
+  for (const std::int64_t global : {512, 1024})
+    for (const std::int64_t n : {1, 2, 4, 8, 16})
+      rows.push_back(row(n, (n + 7) / 8, global / n, 0.001 * static_cast<double>(global / n) + (n > 1 ? 0.01 : 0.0)));
+  const StepTable table(rows);
+  for (const std::int64_t n : {8, 16}) {
+    const TablePrediction prediction = table.predict(asked(n, 8, 64));
+    EXPECT_LT(prediction.high_s / prediction.low_s, 1.3) << n;
+  }
+}
+
+TEST(UserTables, OneRankTakesAtMostTheStepOfTwo) {
+  const StepTable table({row(1, 1, 32, .106), row(2, 1, 64, .222), row(4, 1, 64, .222), row(8, 1, 64, .222),
+                         row(16, 2, 64, .242), row(32, 4, 64, .242)});
+  EXPECT_LE(table.predict(asked(1, 8, 64)).step_s, .222);
+}
+
+// Steps of a physical model without noise: compute, `exposed_s` of several nodes, batches of 8, 16 and 32.
+std::vector<StepRow> placements(double fixed_s, double sample_s, double (*exposed_s)(double nodes)) {
+  std::vector<StepRow> rows;
+  for (const auto& [workers, nodes] : {std::pair{1, 1}, {8, 1}, {16, 2}, {24, 3}, {32, 4}, {48, 6}})
+    for (const int batch : {8, 16, 32}) {
+      const double compute_s = fixed_s + sample_s * batch, hidden_s = compute_s * 2.0 / 3.0;
+      rows.push_back(row(workers, nodes, batch,
+                         compute_s + (nodes > 1 ? std::max(0.0, exposed_s(nodes) - hidden_s) : 0.0)));
+    }
+  return rows;
+}
+
+// A cluster that is far faster than those whose growth is known, and links whose time does not grow.
+TEST(UserTables, RowsOfManyNodesShowHowCommunicationGrows) {
+  const auto fast = [](double n) { return 0.0003 + 0.002 * (n - 1.0) / n + 4e-5 * std::log2(n); };
+  const StepTable fast_table(placements(0.001, 5e-5, fast));
+  const auto constant = [](double) { return 0.08; };
+  const StepTable constant_table(placements(0.05, 0.004, constant));
+  for (const std::int64_t workers : {64, 256}) {
+    const double nodes = static_cast<double>(workers) / 8.0;
+    const TablePrediction prediction = fast_table.predict(asked(workers, 8, 8));
+    const double truth_s = 0.0014 + fast(nodes) - 0.0014 * 2.0 / 3.0;
+    expect_covers(prediction, truth_s);
+    EXPECT_NEAR(prediction.step_s / truth_s, 1.0, workers == 64 ? 0.15 : 0.7);
+    EXPECT_THAT(prediction.note, HasSubstr("far from the models from which its growth was learned"));
+    const TablePrediction flat = constant_table.predict(asked(workers, 8, 8));
+    expect_covers(flat, 0.082 + 0.08 - 0.082 * 2.0 / 3.0);
+    EXPECT_NEAR(flat.step_s / 0.1073, 1.0, workers == 64 ? 0.15 : 0.6);
+  }
+}
+
+TEST(UserTables, AStepIsNotShorterThanItsCompute) {
+  const StepTable table(placements(0.05, 0.004, [](double) { return 0.0; }));
+  for (const std::int64_t workers : {256, 1024})
+    EXPECT_GE(table.predict(asked(workers, 8, 8)).low_s, 0.9 * 0.082) << workers;
+}
+
+// An uplink that is congested from eight nodes on.
+TEST(UserTables, RowsThatTheModelDoesNotDescribeAreNamed) {
+  std::vector<StepRow> rows;
+  for (const auto& [workers, nodes] : {std::pair{1, 1}, {4, 1}, {8, 2}, {12, 3}, {16, 4}, {32, 8}})
+    for (const int batch : {8, 32})
+      rows.push_back(row(workers, nodes, batch, 0.05 + 0.004 * batch + (nodes == 1 ? 0.0 : nodes < 8 ? 0.05 : 0.4)));
+  const StepTable table(rows);
+  EXPECT_THAT(table.warnings(), ElementsAre(HasSubstr("the fitted model does not describe a row")));
+  for (const StepRow& one : rows)
+    if (one.workers > 1) expect_covers(table.predict(one), one.step_s);
+}
+
+TEST(UserTables, OneNodeTakesAtMostTheStepOfMeasuredNodes) {
+  std::vector<StepRow> rows;
+  for (const auto& [workers, nodes] : {std::pair{8, 2}, {12, 3}, {16, 4}, {32, 8}})
+    for (const int batch : {8, 32})
+      rows.push_back(row(workers, nodes, batch, 0.05 + 0.004 * batch + 0.08 * (nodes - 1.0) / nodes));
+  EXPECT_LE(StepTable(rows).predict(asked(4, 4, 8)).high_s, 1.1 * rows.front().step_s);
+}
+
+// A global batch of 1024 samples of 1 ms, and communication in proportion to N: throughput stops to grow.
+TEST(UserTables, StrongScalingThatHasStoppedMayTakeLonger) {
+  const auto law = [](std::int64_t n) { return 1.024 / static_cast<double>(n) + 0.0005 * static_cast<double>(n); };
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 1; n <= 64; n *= 2) rows.push_back(row(n, (n + 7) / 8, 1024 / n, law(n)));
+  const StepTable table(rows);
+  for (const std::int64_t n : {128, 256}) expect_covers(table.predict(asked(n, 8, 1024 / n)), law(n));
+  const TablePrediction measured = table.predict(asked(16, 8, 64));
+  EXPECT_LE(measured.alone_s, measured.step_s);
+  EXPECT_THAT(measured.note, HasSubstr("a line in the batch"));
+}
+
 TEST(UserTables, MistakesAreNamed) {
   const auto doubts = [](std::vector<StepRow> rows) { return table_doubts(rows); };
   EXPECT_THAT(doubts({row(8, 1, 32, 105), row(16, 2, 32, .107), row(32, 4, 32, .109)}),
@@ -157,6 +328,14 @@ TEST(UserTables, MistakesAreNamed) {
               ElementsAre(HasSubstr("the throughput of one worker")));
   EXPECT_THAT(doubts({row(1, 1, 32, 360), row(2, 1, 32, 712), row(4, 1, 32, 1400), row(8, 1, 32, 2740)}),
               ElementsAre(HasSubstr("samples per second")));
+  EXPECT_THAT(doubts({row(1, 1, 32, 320), row(2, 1, 32, 563), row(4, 1, 32, 991), row(8, 1, 32, 1745)}),
+              ElementsAre(HasSubstr("samples per second")));
+  EXPECT_THAT(doubts({row(8, 1, 32, 450), row(16, 2, 32, 230)}), ElementsAre(HasSubstr("step_time_s of one step")));
+  EXPECT_THAT(doubts({row(8, 1, 32, .2), row(16, 2, 32, .15), row(32, 4, 32, .11)}), ElementsAre(HasSubstr("cannot be")));
+  EXPECT_THAT(doubts({row(1, 1, 32, .2), row(2, 1, 64, .202), row(4, 1, 128, .204), row(8, 1, 256, .206)}),
+              ElementsAre(HasSubstr("it must be the batch of one worker")));
+  EXPECT_THAT(doubts({row(1, 1, 32, .2), row(1, 1, 64, .15), row(8, 1, 32, .22), row(8, 1, 64, .23)}),
+              ElementsAre(HasSubstr("with a larger batch of 64")));
   EXPECT_THAT(doubts({row(1, 1, 32, .103), row(2, 1, 32, .1), row(4, 1, 32, .101)}),
               ElementsAre(HasSubstr("only noise explains")));
 }

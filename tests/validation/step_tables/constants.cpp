@@ -54,6 +54,8 @@ Named named(const fit::PlacementConstants& one) {
           {"late_growth_centre", one.late_growth_centre},
           {"late_growth_squares", one.late_growth_squares},
           {"models", one.models},
+          {"late_growth_from", one.late_growth_from},
+          {"late_growth_to", one.late_growth_to},
           {"drift_sd", one.drift_sd}};
 }
 

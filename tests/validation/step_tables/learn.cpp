@@ -288,7 +288,6 @@ GrowthConstants learn_growth(const std::vector<Example>& examples) {
 
 namespace {
 
-constexpr double anchor = 8.0;  // the numbers of ranks up to which predictions are fitted
 constexpr double wider = 1.25;  // the priors, because few models were seen
 
 fit::TableOptions options_with(const PlacementConstants& placement) {
@@ -310,6 +309,8 @@ PlacementConstants weak() {
           .late_growth_centre = 0.0,
           .late_growth_squares = 1e9,
           .models = 1e9,
+          .late_growth_from = -1e9,
+          .late_growth_to = 1e9,
           .drift_sd = 0.03};
 }
 
@@ -322,11 +323,14 @@ PlacementConstants priors_of(const std::vector<fit::PlacementModel::Fitted>& fit
   PlacementConstants constants = weak();
   std::vector<double> early, two, shared;
   double n = 0.0, x = 0.0, y = 0.0, xx = 0.0, xy = 0.0;
+  constants.late_growth_from = 1e9, constants.late_growth_to = -1e9;
   for (const auto& one : fits) {
     early.push_back(one.early_growth);
     two.push_back(one.two_nodes);
     shared.push_back(one.two_nodes_shared);
     const double log_s = std::log(one.carried_s);
+    constants.late_growth_from = std::min(constants.late_growth_from, log_s);
+    constants.late_growth_to = std::max(constants.late_growth_to, log_s);
     n += 1.0, x += log_s, y += one.late_growth, xx += log_s * log_s, xy += log_s * one.late_growth;
   }
   prior_of(early, constants.early_growth, constants.early_growth_sd);
@@ -348,7 +352,7 @@ PlacementConstants priors_of(const std::vector<fit::PlacementModel::Fitted>& fit
 double covered(const std::vector<fit::StepRow>& rows, const PlacementConstants& constants, std::int64_t most_nodes) {
   std::vector<fit::StepRow> given;
   for (const fit::StepRow& row : rows)
-    if (static_cast<double>(row.workers) <= anchor && row.nodes <= most_nodes) given.push_back(row);
+    if (row.workers <= fit::early_ranks && row.nodes <= most_nodes) given.push_back(row);
   const fit::StepTable table(given, options_with(constants));
   double covered = 0.0, asked = 0.0;
   for (const fit::StepRow& row : rows) {
@@ -365,7 +369,7 @@ double covered(const std::vector<fit::StepRow>& rows, const PlacementConstants& 
 PlacementFits placement_fits(const PolluxRows& models) {
   PlacementFits fits;
   for (const auto& [model, rows] : models)
-    fits[model] = fit::PlacementModel(rows, std::make_shared<fit::Alone>(rows), options_with(weak()), anchor).fitted();
+    fits[model] = fit::PlacementModel(rows, std::make_shared<fit::Alone>(rows), options_with(weak())).fitted();
   return fits;
 }
 
