@@ -162,6 +162,15 @@ class LearningRateSubcommand final : public Subcommand {
       scenario_queries::RateQuestion question = scenario
                                                     ? scenario_queries::stored_question(*scenario, database, measured)
                                                     : scenario_queries::recorded_question(database);
+      if (const std::string kept = scenario || batch_ || accumulation_ ? "" : scenario_queries::kept_rate(database);
+          !kept.empty()) {
+        report::Table same;
+        same.name = "rate_choice";
+        same.title = "Learning rate for this optimizer";
+        same.empty = kept + " For a global batch that grows with N, give --batch-per-worker.";
+        render({"lr", "Learning rate", {same}}, format, context.out, style_of(context));
+        return ExitCode::done;
+      }
       fit::LearningRateOptions& options = question.options;
       if (!question.no_rate.empty())
         throw Failure(ExitCode::data, file_ + ": " + question.no_rate, "",

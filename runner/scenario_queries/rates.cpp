@@ -3,8 +3,10 @@
 #include <SQLiteCpp/Exception.h>
 #include <fmt/format.h>
 
+#include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/metrics/loss_curves.hpp"
 #include "analysis/metrics/recorded_training.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/report/tables/learning_rate/schedule_tables.hpp"
 #include "analysis/report/tables/learning_rate/target_cost.hpp"
@@ -96,6 +98,13 @@ RateQuestion recorded_question(store::Database& database) {
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }
+}
+
+std::string kept_rate(store::Database& database) {
+  for (const auto& [strategy, rows] : fit::by_strategy(fit::stored_steps(database)))
+    if (fit::usual_question(rows).global_batch > 0)
+      return "The global batch of " + strategy + " is the same at every N, so its learning rate is, too.";
+  return "";
 }
 
 std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario* scenario,

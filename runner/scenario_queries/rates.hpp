@@ -52,6 +52,10 @@ RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::s
 // not recorded. Throws fit::NotSupported if the file has no measurement of a training.
 RateQuestion recorded_question(store::Database&);
 
+// Returns a sentence if the file has a table of step times that keeps its global batch, and so its rate, at every N.
+// Empty otherwise.
+std::string kept_rate(store::Database&);
+
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
 // time_to_target, learning_rate_schedules (with rules), large_batches (with a noise scale), target_cost (with a
 // noise scale or samples to the target), trained_rates (if rates were recorded). If the steps of the training are

@@ -94,11 +94,10 @@ class ScenarioTables {
  private:
   // Returns why a table of step times has no learning rate for other N; empty if it has one.
   std::string no_rate_of_table() {
+    if (std::string kept = kept_rate(database_); !kept.empty()) return kept;
     std::set<std::int64_t> batches;
     for (const auto& [strategy, rows] : fit::by_strategy(fit::stored_steps(database_))) {
       const fit::TableQuestion question = fit::usual_question(rows);
-      if (question.global_batch > 0)
-        return "The global batch of " + strategy + " is the same at every N, so its learning rate is, too.";
       batches.insert(question.batch_per_worker * question.accumulation);
     }
     return batches.size() < 2 ? ""

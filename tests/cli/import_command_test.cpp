@@ -57,6 +57,45 @@ TEST_F(ImportCommand, ATableOfStepTimesAnswersAsTheTableItself) {
               HasSubstr("--what-if is for traces"));
 }
 
+// Sixteen ranks on two nodes already lose two thirds of the step.
+TEST_F(ImportCommand, KneesOfATableAreSoughtAmongItsMeasuredN) {
+  const std::string table = file("slow.csv",
+                                 "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n8,1,32,0.102\n16,2,32,0.3\n"
+                                 "32,4,32,0.4\n64,8,32,0.45\n");
+  const std::string out = missing("slow.db");
+  ASSERT_EQ(run_ddpprof({"import", table, "--out", out}).code, 0);
+  const auto report = nlohmann::json::parse(run_ddpprof({"report", out, "--report", "predictions", "--format", "json"}).out);
+  int halves = 0;
+  for (const auto& one : report["tables"])
+    if (one["name"] == "knee")
+      for (const auto& row : one["rows"])
+        if (row["threshold"] == 0.5) {
+          EXPECT_EQ(row["knee_workers"], 16);
+          ++halves;
+        }
+  EXPECT_EQ(halves, 1);
+}
+
+TEST_F(ImportCommand, TheAnswerOfATableOfOneNodeNamesUnmeasuredLinks) {
+  const std::string table =
+      file("node.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n4,1,32,0.103\n8,1,32,0.105\n");
+  const std::string out = missing("node.db");
+  ASSERT_EQ(run_ddpprof({"import", table, "--out", out}).code, 0);
+  EXPECT_THAT(run_ddpprof({"report", out, "--report", "answer"}).out,
+              HasSubstr("Links between nodes were not measured"));
+}
+
+TEST_F(ImportCommand, ATableThatKeepsItsGlobalBatchKeepsItsLearningRate) {
+  const std::string table =
+      file("kept.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,64,0.64\n2,1,32,0.35\n4,1,16,0.2\n");
+  const std::string out = missing("kept.db");
+  ASSERT_EQ(run_ddpprof({"import", table, "--out", out}).code, 0);
+  EXPECT_THAT(run_ddpprof({"lr", out, "--workers", "8,16", "--base", "0.1"}).out,
+              HasSubstr("The global batch of ddp is the same at every N"));
+  EXPECT_THAT(run_ddpprof({"lr", out, "--workers", "8,16", "--base", "0.1", "--batch-per-worker", "16"}).out,
+              testing::Not(HasSubstr("same at every N")));
+}
+
 // A killed load leaves its journal. SQLite would apply the journal to a new file of the same name.
 TEST_F(ImportCommand, AReasonWhyNothingIsPredictedIsStored) {
   const std::string table = file("one.csv", "workers,nodes,batch_per_worker,step_time_s\n4,1,8,0.1\n");

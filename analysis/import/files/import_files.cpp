@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/Statement.h>
 
+#include <map>
 #include <utility>
 
 #include "analysis/fit/nccl_tests/all_reduce_log.hpp"
@@ -9,12 +10,35 @@
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/predict/predict.hpp"
+#include "analysis/predict/tables/step_table_prediction.hpp"
 
 namespace ddpprof::import {
 namespace {
 
-// Returns the imported N, and multiples of the largest. For a table of step times only the largest and its multiples,
-// because its other rows may have other placements.
+// Returns the N of a table of step times of which every row has the placement that predictions assume, and a row has
+// their batch, and the largest N.
+std::vector<std::int64_t> table_workers(const std::vector<fit::StepRow>& all) {
+  std::map<std::int64_t, bool> usual;
+  for (const auto& [strategy, rows] : fit::by_strategy(all)) {
+    const fit::TableQuestion question = fit::usual_question(rows);
+    std::map<std::int64_t, bool> same_batch;
+    for (const fit::StepRow& row : rows) {
+      if (question.global_batch > 0 && row.workers > question.global_batch) continue;
+      const fit::StepRow asked = question.of(row.workers);
+      const bool placed = row.nodes == asked.nodes && row.devices() == asked.devices();
+      usual.try_emplace(row.workers, true).first->second &= placed;
+      same_batch[row.workers] |=
+          row.batch_per_worker == asked.batch_per_worker && row.accumulation == asked.accumulation;
+    }
+    for (const auto& [workers, same] : same_batch) usual[workers] = usual[workers] && same;
+  }
+  std::vector<std::int64_t> workers;
+  for (const auto& [count, is_usual] : usual)
+    if (is_usual || count == fit::largest_workers(all)) workers.push_back(count);
+  return workers;
+}
+
+// Returns the imported N, and multiples of the largest.
 std::vector<std::int64_t> workers_to_predict(store::Database& database) {
   constexpr std::int64_t most_workers = 1'000'000;  // largest N of predictions
   std::vector<std::int64_t> workers;
@@ -24,7 +48,7 @@ std::vector<std::int64_t> workers_to_predict(store::Database& database) {
   measured.bind(1, most_workers);
   while (measured.executeStep()) workers.push_back(measured.getColumn(0).getInt64());
   if (workers.empty()) return workers;
-  if (!fit::stored_steps(database).empty()) workers = {workers.back()};
+  if (const std::vector<fit::StepRow> rows = fit::stored_steps(database); !rows.empty()) workers = table_workers(rows);
   for (std::int64_t next = 2 * workers.back(), doublings = 0; doublings < 5 && next <= most_workers; next *= 2) {
     workers.push_back(next);
     ++doublings;
