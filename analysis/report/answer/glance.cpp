@@ -150,19 +150,24 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   for (const GlanceStep& step : steps)
     if (step.measured) last_measured[step.strategy] = step.workers;
   // Removes the row whose neighbours in N are nearest, so that the ends of each strategy stay: at first rows that are
-  // not in `kept`, the largest measured N last.
+  // not in `kept`. The largest measured N stays, if necessary instead of the smallest N.
   const auto importance = [&](const GlanceStep& step) {
     if (step.measured && step.workers == last_measured[step.strategy]) return 2;
     return kept.contains({step.strategy, step.workers}) ? 1 : 0;
   };
+  const auto same = [&](std::size_t i, std::size_t j) {
+    return j < shown.size() && shown[i]->strategy == shown[j]->strategy;
+  };
   for (int removable = 0; shown.size() > most && removable <= 2;) {
     std::size_t closest = shown.size();
     double least = 0.0;
-    for (std::size_t i = 1; i + 1 < shown.size(); ++i) {
-      if (shown[i - 1]->strategy != shown[i]->strategy || shown[i + 1]->strategy != shown[i]->strategy) continue;
-      if (importance(*shown[i]) > removable) continue;
-      const double gap = static_cast<double>(shown[i + 1]->workers) / static_cast<double>(shown[i - 1]->workers);
-      if (closest == shown.size() || gap < least) closest = i, least = gap;
+    for (std::size_t i = 0; i + 2 < shown.size(); ++i) {
+      if (!same(i, i + 1) || !same(i, i + 2)) continue;  // fewer than three rows of this strategy follow
+      const bool smallest = i == 0 || !same(i, i - 1);
+      const std::size_t middle = importance(*shown[i + 1]) < 2 ? i + 1 : i;
+      if (middle == i ? !smallest || removable < 2 : importance(*shown[middle]) > removable) continue;
+      const double gap = static_cast<double>(shown[i + 2]->workers) / static_cast<double>(shown[i]->workers);
+      if (closest == shown.size() || gap < least) closest = middle, least = gap;
     }
     if (closest == shown.size())
       ++removable;

@@ -43,23 +43,47 @@ const Row* measured_row(const Table& glance) {
   return found;
 }
 
+// The row of the table `step` for a measured row of `glance`, or nullptr.
+const Row* step_row(const Table* steps, const Table& glance, const Row& row) {
+  if (steps == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(steps->rows, [&](const Row& one) {
+    return text_of(*steps, one, "strategy") == text_of(glance, row, "strategy") &&
+           value_of<std::int64_t>(*steps, one, "workers") == value_of<std::int64_t>(glance, row, "workers") &&
+           value_of<double>(*steps, one, "step_median_s") == value_of<double>(glance, row, "step_s");
+  });
+  return found == steps->rows.end() ? nullptr : &*found;
+}
+
 std::string step_detail(const report::Report& full, const Table& glance, const Row& row) {
   const std::string bounds = fmt::format("{} to {}", seconds(value_of<double>(glance, row, "low_s").value_or(0.0)),
                                          seconds(value_of<double>(glance, row, "high_s").value_or(0.0)));
   const Table* steps = table_of(full, "step");
-  if (steps == nullptr) return bounds;
-  for (const Row& one : steps->rows) {
-    if (text_of(*steps, one, "strategy") != text_of(glance, row, "strategy") ||
-        value_of<std::int64_t>(*steps, one, "workers") != value_of<std::int64_t>(glance, row, "workers") ||
-        value_of<double>(*steps, one, "step_median_s") != value_of<double>(glance, row, "step_s"))
-      continue;
-    const std::int64_t count = value_of<std::int64_t>(*steps, one, "steps").value_or(0);
-    if (text_of(*steps, one, "step_bounds").empty())
-      return fmt::format("median of {} steps; {:.3g} %: {}", count,
-                         100.0 * value_of<double>(*steps, one, "step_confidence").value_or(0.0), bounds);
-    return count == 1 ? std::string("1 step") : fmt::format("median; range of {} steps: {}", count, bounds);
-  }
-  return bounds;
+  const Row* one = step_row(steps, glance, row);
+  if (one == nullptr) return bounds;
+  const std::int64_t count = value_of<std::int64_t>(*steps, *one, "steps").value_or(0);
+  if (text_of(*steps, *one, "step_bounds").empty())
+    return fmt::format("median of {} steps; {:.3g} %: {}", count,
+                       100.0 * value_of<double>(*steps, *one, "step_confidence").value_or(0.0), bounds);
+  return count == 1 ? std::string("1 step") : fmt::format("median; range of {} steps: {}", count, bounds);
+}
+
+KeyFigure exposed_figure(const report::Report& full, const Table& glance, const Row& row) {
+  constexpr const char* title = "Exposed communication";
+  if (value_of<std::int64_t>(glance, row, "workers") == 1)
+    return {title, "none", "one worker exchanges nothing", "Ranks"};
+  const auto transfer = value_of<double>(glance, row, "transfer_share"),
+             skew = value_of<double>(glance, row, "skew_share");
+  if (transfer && skew)
+    return {title, percent(*transfer + *skew),
+            fmt::format("of the step: {} transfer{}", percent(*transfer),
+                        *skew >= 1e-3 ? ", " + percent(*skew) + " waiting for slower ranks" : ""),
+            "Ranks"};
+  // This N is not predicted: its parts are not in `glance`.
+  const Table* steps = table_of(full, "step");
+  const Row* one = step_row(steps, glance, row);
+  const auto exposed = one == nullptr ? std::nullopt : value_of<double>(*steps, *one, "communication_overhead");
+  if (!exposed) return {title, "not known", "the parts of the step were not recorded", "Ranks"};
+  return {title, percent(*exposed), "of the step, with waiting for slower ranks", "Ranks"};
 }
 
 std::string gain_text(const Table& table, const Row& row) {
@@ -89,26 +113,18 @@ void add_changes(const report::Report& full, const std::string& strategy, Overvi
 }
 
 // The figures that need the parts of the step.
-void add_parts(const Table& glance, const Row& row, bool on_gpus, Overview& into) {
+void add_parts(const report::Report& full, const Table& glance, const Row& row, bool on_gpus, Overview& into) {
   const auto share = [&](const char* column) { return value_of<double>(glance, row, column); };
   const auto compute = share("compute_share"), transfer = share("transfer_share"), skew = share("skew_share"),
              host = share("host_share");
-  const bool alone = value_of<std::int64_t>(glance, row, "workers") == 1;
-  if (!compute || !transfer || !skew || !host) {
-    into.figures.push_back({"Exposed communication", "not known", "the parts of the step were not recorded", "Ranks"});
-    return;
-  }
+  into.figures.push_back(exposed_figure(full, glance, row));
+  if (!compute || !transfer || !skew || !host) return;
   into.step = {{StepPart::compute, "compute", *compute},
                {StepPart::transfer, "exposed transfer", *transfer},
                {StepPart::waiting, "waiting for slower ranks", *skew},
                {StepPart::launches, "waiting for the host's launches", *host},
                {StepPart::other, "input and other", std::max(0.0, 1.0 - *compute - *transfer - *skew - *host)}};
   std::erase_if(into.step, [](const StepShare& one) { return one.share < 5e-4; });
-  into.figures.push_back({"Exposed communication", alone ? "none" : percent(*transfer + *skew),
-                          alone ? "one worker exchanges nothing"
-                                : fmt::format("of the step: {} transfer{}", percent(*transfer),
-                                              *skew >= 1e-3 ? ", " + percent(*skew) + " waiting for slower ranks" : ""),
-                          "Ranks"});
   if (on_gpus)
     into.figures.push_back({"Device busy", percent(*compute + *transfer + *skew),
                             fmt::format("of the step: {} compute, {} communication alone; {} waiting for launches",
@@ -152,12 +168,12 @@ Overview make_overview(const report::Report& answer, const report::Report& full,
   }
   made.figures.push_back({"Step time", seconds(value_of<double>(*glance, *row, "step_s").value_or(0.0)),
                           step_detail(full, *glance, *row), "Timeline"});
-  add_parts(*glance, *row, on_gpus, made);
+  add_parts(full, *glance, *row, on_gpus, made);
   const std::string bound = text_of(*glance, *row, "bound");
   std::string meaning(report::term_meaning(bound));
   if (bound == fit::to_string(fit::Term::host)) meaning += fmt::format(". Usual remedies: {}", fit::host_remedies);
   made.figures.push_back({"What binds", bound.empty() ? "not known" : bound,
-                          bound.empty() ? "no model could be fitted" : meaning, "Scaling"});
+                          bound.empty() ? "this N is not predicted" : meaning, "Scaling"});
   add_changes(full, strategy, made);
   return made;
 }

@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/report/answer/glance.hpp"
 #include "analysis/report/render/render.hpp"
 #include "analysis/report/report.hpp"
 #include "simulator/units/units.hpp"
@@ -190,6 +191,30 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
     EXPECT_GT(seen[about], 20) << about << ": the generator must make such databases";
 }
 
+TEST(Answer, AShortTableOfStepsKeepsTheLargestMeasuredN) {
+  std::vector<GlanceStep> steps;
+  for (const std::int64_t workers : {1, 2, 4, 8, 16, 64}) {
+    GlanceStep& step = steps.emplace_back();
+    step.strategy = "ddp";
+    step.workers = workers;
+    step.measured = workers <= 4;
+  }
+  for (const std::int64_t workers : {1, 2, 4}) {
+    GlanceStep& step = steps.emplace_back();
+    step.strategy = "dp";
+    step.workers = workers;
+    step.measured = true;
+  }
+  for (std::size_t most = steps.size(); most >= 4; --most) {
+    const Table table = glance_table(steps, most, {});
+    std::set<std::pair<std::string, std::int64_t>> shown;
+    for (const Row& row : table.rows) shown.insert({std::get<std::string>(row[0]), std::get<std::int64_t>(row[1])});
+    EXPECT_EQ(shown.size(), most);
+    for (const auto& [strategy, workers] : {std::pair("ddp", 4), std::pair("ddp", 64), std::pair("dp", 4)})
+      EXPECT_TRUE(shown.contains({strategy, workers})) << strategy << " " << workers << " of " << most;
+  }
+}
+
 TEST(Answer, TheTitleOfWarningsSaysHowManyThereAre) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("ddpprof_answer_warnings_" + std::to_string(getpid()) + ".db");
@@ -237,9 +262,10 @@ TEST(Answer, StatesTheNumbersOfASmallRun) {
     EXPECT_TRUE(
         rows["ddp predicted"].starts_with("N = 8: 200 ms per step (90 %: 180 ms to 230 ms), weak efficiency 50.0 %"))
         << rows["ddp predicted"];
-    EXPECT_EQ(rows["ddp scaling"],
-              "Throughput is highest at N = 8 (predicted, the largest N here). Communication is more than half of the step "
-              "from N = 8 on.");
+    EXPECT_EQ(
+        rows["ddp scaling"],
+        "Throughput is highest at N = 8 (predicted, the largest N here). Communication is more than half of the step "
+        "from N = 8 on.");
     EXPECT_EQ(rows["ddp is bound"], "At N = 8 bandwidth.");
     EXPECT_FALSE(rows.contains("learning rate")) << "no caller computed it";
   }

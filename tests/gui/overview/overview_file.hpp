@@ -16,11 +16,13 @@ namespace ddpprof::gui {
 
 class OverviewFile {
  public:
-  explicit OverviewFile(const fit::synthetic::Truth& truth, const std::vector<std::int64_t>& workers = {1, 2, 4}) {
+  explicit OverviewFile(const fit::synthetic::Truth& truth, const std::vector<std::int64_t>& workers = {1, 2, 4},
+                        bool predicted = true) {
     path = std::filesystem::path(folder_.path().toStdString()) / "run.db";
     store::Database database = store::Database::create(path);
     fit::synthetic::add_ddp(database, truth, workers, 1);
     database.finish_load();
+    if (!predicted) return;
     fit::PredictOptions options;
     options.workers = {1, 2, 4, 8, 64};
     fit::write_fits(database, fit::fit_database(database));

@@ -39,8 +39,9 @@ TEST(Overview, AnswersWhatTheReportAnswers) {
   const std::string detail = figure(all, "Step time").detail;
   EXPECT_THAT(answer, HasSubstr(detail.substr(detail.rfind(": ") + 2)));
   for (const StepShare& share : all.step)
-    if (share.part != StepPart::other && share.share >= 0.001)
+    if (share.part != StepPart::other && share.share >= 0.001) {
       EXPECT_THAT(answer, HasSubstr(units::percent(share.share, 3) + " " + share.name)) << share.name;
+    }
   EXPECT_EQ(figure(all, "What binds").figure, "host");
   EXPECT_THAT(answer, HasSubstr("At N = 4 host"));
   EXPECT_THAT(all.job, HasSubstr("ddp at N = 4"));
@@ -92,6 +93,19 @@ TEST(Overview, DeviceBusyLeavesOutTheWaitForLaunches) {
   const Overview cpus = read_overview(*on_cpus.open());
   EXPECT_THROW(figure(cpus, "Device busy"), std::logic_error) << "ranks on a CPU have no device";
   EXPECT_NE(figure(cpus, "Computing").figure, "");
+}
+
+TEST(Overview, AStepWithoutAPredictionHasItsMeasuredCommunication) {
+  const OverviewFile file(OverviewFile::host_bound(), {1, 2, 4}, false);
+  const Overview all = read_overview(*file.open());
+  store::Database database = store::Database::open_read(file.path);
+  const report::Report full = scenario_queries::build_report(database, "summary");
+  const auto table = std::ranges::find(full.tables, std::string("step"), &report::Table::name);
+  ASSERT_NE(table, full.tables.end());
+  const auto exposed = report::value_of<double>(*table, table->rows.back(), "communication_overhead");
+  ASSERT_TRUE(exposed && *exposed > 0.0);
+  EXPECT_EQ(figure(all, "Exposed communication").figure, units::percent(*exposed, 3));
+  EXPECT_EQ(figure(all, "What binds").detail, "this N is not predicted");
 }
 
 TEST(Overview, AFileWithoutStepsSaysWhatToDo) {
