@@ -23,15 +23,19 @@ int direction_of(const report::Table& table, const std::string& column) {
   return table.name == "compare_time" ? -1 : table.name == "compare_throughput" ? 1 : 0;
 }
 
+// True for a ratio that is shown as 1.00.
+bool shown_as_equal(double ratio) { return std::abs(ratio - 1.0) < 0.005; }
+
+// How much better the value is, from -1 to 1. Invalid if its interval includes no change, to the digits that are shown.
 QVariant better_of(const report::Table& table, const report::Row& row, std::size_t column) {
   const std::string& name = table.columns[column].name;
   const int direction = direction_of(table, name);
   const auto* value = std::get_if<double>(&row[column]);
-  if (direction == 0 || value == nullptr || !(*value > 0.0)) return {};
+  if (direction == 0 || value == nullptr || !(*value > 0.0) || shown_as_equal(*value)) return {};
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].name != name + "_low" && table.columns[i].name != name + "_high") continue;
     const auto* end = std::get_if<double>(&row[i]);
-    if (end != nullptr && (*end - 1.0) * (*value - 1.0) <= 0.0) return {};
+    if (end != nullptr && (shown_as_equal(*end) || (*end - 1.0) * (*value - 1.0) <= 0.0)) return {};
   }
   return std::clamp(direction * std::log2(*value), -1.0, 1.0);
 }

@@ -56,6 +56,11 @@ void TableView::set_table(report::Table table) {
   setToolTip(QString::fromStdString(table.note));
   setAccessibleName(QString::fromStdString(table.title));
   model_->set_table(std::move(table));
+  // A stretched last column of numbers, aligned to the right, would be far from the other columns.
+  const int last = model_->columnCount() - 1;
+  horizontalHeader()->setStretchLastSection(
+      last >= 0 &&
+      !model_->headerData(last, Qt::Horizontal, Qt::TextAlignmentRole).value<Qt::Alignment>().testFlag(Qt::AlignRight));
   resizeColumnsToContents();
   for (int i = 0; i < model_->columnCount(); ++i)
     if (wordWrap() && columnWidth(i) > 480) setColumnWidth(i, 480);
@@ -64,6 +69,11 @@ void TableView::set_table(report::Table table) {
     resizeRowsToContents();
   else
     verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 4);
+}
+
+void TableView::show_all_rows() {
+  setMinimumHeight(horizontalHeader()->sizeHint().height() + verticalHeader()->length() +
+                   style()->pixelMetric(QStyle::PM_ScrollBarExtent) + 2 * frameWidth());
 }
 
 void TableView::copy_selection() {

@@ -16,6 +16,7 @@ class TableView : public QTableView {
   explicit TableView(QWidget* parent = nullptr);
 
   void set_table(report::Table table);
+  void show_all_rows();  // makes the present table as high as its rows, for a page that scrolls as a whole
   const ReportTableModel& model_of_table() const { return *model_; }
 
  public slots:

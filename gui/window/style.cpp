@@ -149,6 +149,9 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
     case PM_LayoutBottomMargin:
     case PM_SplitterWidth:
       return grid_px;
+    case PM_HeaderMargin:
+    case PM_FocusFrameHMargin:  // of the cells of tables and lists
+      return grid_px / 2;
     case PM_TabBarTabHSpace:
       return 3 * grid_px;
     case PM_TabBarTabOverlap:

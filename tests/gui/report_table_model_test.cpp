@@ -59,7 +59,8 @@ TEST(ReportTableModel, SpeedupsOutsideOfTheirIntervalAreBetterOrWorse) {
     column.kind = report::Kind::real;
     table.columns.push_back(column);
   }
-  table.rows = {{2.0, 1.5, 2.5}, {0.5, 0.4, 0.9}, {1.2, 0.9, 1.4}, {8.0, 7.0, 9.0}, {{}, {}, {}}};
+  table.rows = {{2.0, 1.5, 2.5}, {0.5, 0.4, 0.9},     {1.2, 0.9, 1.4},    {8.0, 7.0, 9.0},
+                {{}, {}, {}},    {1.004, 1.001, 1.9}, {1.03, 1.004, 1.1}, {1.03, 1.006, 1.1}};
   ReportTableModel model;
   model.set_table(table);
   const auto better = [&](int row) { return model.index(row, 0).data(ReportTableModel::better_role); };
@@ -68,6 +69,9 @@ TEST(ReportTableModel, SpeedupsOutsideOfTheirIntervalAreBetterOrWorse) {
   EXPECT_FALSE(better(2).isValid()) << "the interval includes no change";
   EXPECT_DOUBLE_EQ(better(3).toDouble(), 1.0) << "at most";
   EXPECT_FALSE(better(4).isValid());
+  EXPECT_FALSE(better(5).isValid()) << "it is shown as 1.00";
+  EXPECT_FALSE(better(6).isValid()) << "the interval is shown from 1.00 on";
+  EXPECT_TRUE(better(7).isValid());
   EXPECT_FALSE(model.index(0, 1).data(ReportTableModel::better_role).isValid()) << "an end of the interval";
   for (report::Column& column : table.columns) column.name.replace(0, 7, "ratio");
   table.name = "compare_time";
