@@ -47,6 +47,14 @@ std::string MeasurementInfo::title() const {
   return text;
 }
 
+const MeasurementInfo* first_choice(const std::vector<MeasurementInfo>& all) {
+  const MeasurementInfo* found = nullptr;
+  const auto ranks = [](const MeasurementInfo& info) { return info.strategy == "dp" ? 1 : info.workers; };
+  for (const MeasurementInfo& info : all)
+    if (found == nullptr || ranks(info) > ranks(*found)) found = &info;
+  return found;
+}
+
 FileIdentity identity_of(const std::filesystem::path& path) {
   struct stat found = {};
   if (::stat(path.c_str(), &found) != 0) return {};

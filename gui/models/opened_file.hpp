@@ -28,6 +28,10 @@ struct MeasurementInfo {
   std::string title() const;  // "ddp N=4", "ddp N=4, repeat 1"
 };
 
+// Returns the measurement that pages show first: the first one with the most ranks. DataParallel has one rank, a
+// process for all devices. Null without measurements.
+const MeasurementInfo* first_choice(const std::vector<MeasurementInfo>&);
+
 // Identifies the file that a path named when it was opened, because a later run can replace the file.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0;

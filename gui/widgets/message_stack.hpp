@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QLabel>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTabWidget>
@@ -30,9 +31,10 @@ class MessageStack : public QStackedWidget {
       over_ = made_message(over_table_);
       table_ = new TableView(over_table_);
       auto* place = new QVBoxLayout(over_table_);
-      place->setContentsMargins(0, 0, 0, 0);
-      place->addWidget(over_, 1);
-      place->addWidget(table_, 3);
+      over_->setMargin(0);
+      over_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+      place->addWidget(over_);
+      place->addWidget(table_, 1);
       addWidget(over_table_);
     }
     message_->setText(why);
@@ -93,10 +95,20 @@ class TableTabs : public QTabWidget {
   }
 };
 
+// Scrolls the widget where it has too little room: plots keep their least height, and texts are not cut off.
+inline QScrollArea* scrolled(QWidget* content, QWidget* parent) {
+  auto* scroll = new QScrollArea(parent);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);  // it follows the focus of its content
+  scroll->setWidget(content);
+  return scroll;
+}
+
 // Places a page's plots above its tables, with heights of three to two.
 inline QSplitter* over_tables(QWidget* drawn, QTabWidget* tables, QWidget* parent) {
   auto* halves = new QSplitter(Qt::Vertical, parent);
-  halves->addWidget(drawn);
+  halves->addWidget(scrolled(drawn, halves));
   halves->addWidget(tables);
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);

@@ -53,7 +53,7 @@ QWidget* LearningRatePage::make_content() {
   auto* upper = new QSplitter(Qt::Horizontal, content);
   upper->setObjectName("learning rate");
   upper->addWidget(controls);
-  upper->addWidget(right);
+  upper->addWidget(scrolled(right, upper));
   upper->setStretchFactor(1, 1);
 
   auto* tables = new TableTabs(content);

@@ -26,15 +26,6 @@ namespace {
 
 constexpr std::size_t most_rows = 2000;  // the largest table of steps; a larger one shows only one rank
 
-// Returns the measurement with the most ranks. Ties go to DDP, because DataParallel has one process for all devices.
-const MeasurementInfo* first_choice(const std::vector<MeasurementInfo>& all) {
-  const MeasurementInfo* found = nullptr;
-  const auto ranks = [](const MeasurementInfo& info) { return info.strategy == "dp" ? 1 : info.workers; };
-  for (const MeasurementInfo& info : all)
-    if (found == nullptr || ranks(info) > ranks(*found)) found = &info;
-  return found;
-}
-
 }  // namespace
 
 RanksPage::RanksPage(Selection& selection, QWidget* parent)
@@ -100,9 +91,9 @@ QWidget* RanksPage::make_content() {
   plots->setObjectName("ranks plots");
   plots->addWidget(bars_);
   plots->addWidget(strip_side);
-  plots->setStretchFactor(0, 2);
-  plots->setStretchFactor(1, 3);
-  plots->setSizes({500, 760});  // without this the plots get no width: their size hint is empty
+  plots->setStretchFactor(0, 1);
+  plots->setStretchFactor(1, 1);
+  plots->setSizes({630, 630});  // without this the plots get no width: their size hint is empty
 
   tables_ = new TableTabs(content);
   ranks_table_ = tables_->add(tr("By rank"));

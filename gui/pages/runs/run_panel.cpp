@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QFontDatabase>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -62,7 +63,10 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
   auto* layout = new QGridLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(make_fields(), 0, 0, 1, 3);
-  layout->addWidget(progress_, 1, 0, 1, 3);
+  auto* actions = new QHBoxLayout;
+  actions->addWidget(progress_, 1);
+  for (QPushButton* button : {run_, dry_run_, cancel_}) actions->addWidget(button);
+  layout->addLayout(actions, 1, 0, 1, 3);
   layout->addWidget(status_, 2, 0);
   layout->addWidget(resume_, 2, 1, Qt::AlignTop);
   layout->addWidget(open_, 2, 2, Qt::AlignTop);
@@ -92,7 +96,6 @@ QWidget* RunPanel::make_fields() {
   auto* fields = new QWidget(this);
   auto* grid = new QGridLayout(fields);
   grid->setContentsMargins(0, 0, 0, 0);
-  grid->setHorizontalSpacing(grid_px / 2);  // the row has nine controls
   workers_->setPlaceholderText(tr("the scenario's"));
   workers_->setToolTip(tr("Worker counts that replace those of the scenario, for example 1,2,4"));
   workers_->setMaximumWidth(16 * workers_->fontMetrics().averageCharWidth());
@@ -109,9 +112,6 @@ QWidget* RunPanel::make_fields() {
   grid->addWidget(out_label, 0, 2);
   grid->addWidget(out_, 0, 3);
   grid->addWidget(browse, 0, 4);
-  grid->addWidget(run_, 0, 5);
-  grid->addWidget(dry_run_, 0, 6);
-  grid->addWidget(cancel_, 0, 7);
   grid->setColumnStretch(3, 1);
   dry_run_->setToolTip(tr("Show the plan without measuring"));
   cancel_->setToolTip(tr("End the run and keep finished measurements"));

@@ -11,6 +11,7 @@
 #include "gui/pages/strategies/comparison_view.hpp"
 #include "gui/pages/strategies/side_bars.hpp"
 #include "gui/pages/strategies/strategies_page.hpp"
+#include "gui/plots/design.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "gui/widgets/table_view.hpp"
 
@@ -147,8 +148,10 @@ QWidget* StrategiesPage::make_details() {
   device_layout->addLayout(plots, 1);
   device_layout->addWidget(devices_);
   tabs->addTab(device, tr("Device &0"));
-  for (SideBars* plot : {time_bars_, memory_bars_, traffic_bars_})
+  for (SideBars* plot : {time_bars_, memory_bars_, traffic_bars_}) {
+    plot->setMinimumSize(20 * grid_px, 10 * grid_px);  // leaves room for the lanes
     connect(plot, &Plot::status_message, this, &Page::status_message);
+  }
   return tabs;
 }
 

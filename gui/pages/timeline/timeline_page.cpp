@@ -117,15 +117,7 @@ void TimelinePage::choose_measurement() {
 
 void TimelinePage::show_measurement() {
   if (!file_ || file_->measurements.empty()) return;
-  const auto& all = file_->measurements;
-  // Default: the largest DDP measurement, first repeat.
-  std::int64_t wanted = all.front().id;
-  std::int64_t most = 0;
-  for (const MeasurementInfo& info : all)
-    if (info.strategy == "ddp" && info.repeat == 0 && info.workers > most) {
-      most = info.workers;
-      wanted = info.id;
-    }
+  std::int64_t wanted = first_choice(file_->measurements)->id;
   if (const auto chosen = selection().measurement(); chosen && measurement_->findData(qlonglong{*chosen}) >= 0)
     wanted = *chosen;
   measurement_->setCurrentIndex(measurement_->findData(qlonglong{wanted}));

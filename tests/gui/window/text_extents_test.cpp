@@ -19,6 +19,7 @@
 #include "gui/pages/page.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/plots/design.hpp"
+#include "gui/plots/plot.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/window/icons.hpp"
 #include "gui/window/main_window.hpp"
@@ -143,6 +144,33 @@ TEST_F(DesignedWindow, KeysGoThroughTheRail) {
   EXPECT_EQ(rail().currentIndex(), 1);
   QTest::keyClick(&rail(), Qt::Key_Up);
   EXPECT_EQ(rail().currentIndex(), 0);
+}
+
+// A page with long texts on a small screen scrolls: texts do not cover plots, and plots keep their least height.
+TEST_F(DesignedWindow, LongTextsDoNotCoverPlots) {
+  window->resize(952, 504);
+  int plots = 0;
+  for (int page = 0; page < tabs().count(); ++page) {
+    if (!tabs().isTabVisible(page)) continue;
+    tabs().setCurrentIndex(page);
+    ASSERT_TRUE(quiet());
+    const std::string where = tabs().tabText(page).toStdString();
+    const QWidget* shown = tabs().currentWidget();
+    for (auto* label : shown->findChildren<QLabel*>())
+      if (label->isVisible() && label->wordWrap() && !label->objectName().isEmpty())
+        label->setText(QStringLiteral("A long text that needs several lines on a small screen. ").repeated(8));
+    QTest::qWait(50);
+    for (const auto* plot : shown->findChildren<Plot*>()) {
+      if (!plot->isVisible()) continue;
+      ++plots;
+      EXPECT_GE(plot->height(), plot->minimumHeight()) << where;
+      for (const auto* label : plot->parentWidget()->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly))
+        if (label->isVisible()) {
+          EXPECT_FALSE(label->geometry().intersects(plot->geometry())) << where;
+        }
+    }
+  }
+  EXPECT_GE(plots, 5) << "too few plots: the test compares nothing";
 }
 
 // The whole answer at once, and no part of the page is unused.
