@@ -1,15 +1,35 @@
 #include "gui/plots/regions.hpp"
 
-#include <QFontMetricsF>
+#include <QFontMetrics>
 #include <algorithm>
 
 namespace ddpprof::gui {
+namespace {
 
-Region::Region(Plot& plot, Where label, bool always, int line, Shape shape)
+QSizeF size_of(const QCPItemText& text) {
+  return QSizeF(QFontMetrics(text.font()).size(0, text.text()).grownBy(text.padding()));
+}
+
+// Returns the box, moved down or up so far that it meets none of `taken`.
+QRectF moved_clear(QRectF box, const std::vector<QRectF>& taken, bool down) {
+  constexpr double gap_px = 1.0;
+  for (std::size_t i = 0; i < taken.size(); ++i)  // each pass leaves at least one of them behind
+    for (const QRectF& other : taken) {
+      if (!box.intersects(other)) continue;
+      if (down)
+        box.moveTop(other.bottom() + gap_px);
+      else
+        box.moveBottom(other.top() - gap_px);
+    }
+  return box;
+}
+
+}  // namespace
+
+Region::Region(Plot& plot, Where label, bool always, Shape shape)
     : plot_(plot),
       where_(label),
       always_(always),
-      line_(line),
       shape_(shape),
       box_(new QCPItemRect(&plot)),
       text_(new QCPItemText(&plot)) {
@@ -24,6 +44,7 @@ Region::Region(Plot& plot, Where label, bool always, int line, Shape shape)
   text_->position->setTypeX(QCPItemPosition::ptPlotCoords);
   text_->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
   text_->setTextAlignment(Qt::AlignLeft);
+  text_->setPositionAlignment(Qt::AlignTop | Qt::AlignLeft);
   text_->setPadding(QMargins(5, 2, 5, 2));
   hide();
 }
@@ -35,7 +56,8 @@ void Region::set(double from, double to, const QString& label) {
   box_->topLeft->setCoords(from, 0.0);
   box_->setVisible(true);
   text_->setText(label);
-  make_room();
+  std::vector<QRectF> none;
+  make_room(none);
 }
 
 void Region::hide() {
@@ -66,24 +88,38 @@ double Region::height_px() const {
   return shape_ == Shape::area ? plot_.axisRect()->height() : bracket_px;
 }
 
-void Region::make_room() {
+void Region::make_room(std::vector<QRectF>& taken) {
   if (!shown_) return;
-  const double plot_px = std::max(1, plot_.axisRect()->height());
+  const QRectF plot_box = plot_.axisRect()->rect();
+  const double plot_px = std::max(1.0, plot_box.height());
   box_->bottomRight->setCoords(to_, height_px() / plot_px);
   const double left = plot_.xAxis->coordToPixel(std::max(from_, plot_.xAxis->range().lower));
   const double right = plot_.xAxis->coordToPixel(std::min(to_, plot_.xAxis->range().upper));
-  double width = 0.0;
-  for (const QString& line : text_->text().split('\n'))
-    width = std::max(width, QFontMetricsF(text_->font()).horizontalAdvance(line) + 12.0);
-  const bool fits = right - left >= width;
+  QRectF label(QPointF(0.0, 0.0), size_of(*text_));
+  const bool fits = right - left >= label.width();
   text_->setVisible(fits || always_);
-  text_->setPositionAlignment((fits ? Qt::AlignLeft : Qt::AlignRight) |
-                              (where_ == Where::top ? Qt::AlignTop : Qt::AlignBottom));
-  const double lines_down =
-      (shape_ == Shape::area ? 1.0 : height_px()) + line_ * QFontMetricsF(text_->font()).lineSpacing();
-  const double ratio = lines_down / plot_px;
-  text_->position->setCoords(plot_.xAxis->pixelToCoord(fits ? left : right),
-                             where_ == Where::top ? ratio : 1.0 - ratio);
+  if (!text_->visible()) return;
+  if (fits)
+    label.moveLeft(left);
+  else
+    label.moveRight(right);
+  label.moveLeft(std::max(0.0, label.left()));
+  const double edge_px = shape_ == Shape::area ? 1.0 : height_px();  // distance of the label from its edge
+  if (where_ == Where::top)
+    label.moveTop(plot_box.top() + edge_px);
+  else
+    label.moveBottom(plot_box.bottom() - edge_px);
+  label = moved_clear(label, taken, where_ == Where::top);
+  const bool inside =
+      label.top() >= plot_box.top() && label.bottom() <= plot_box.bottom() && label.right() <= plot_.width();
+  text_->setVisible(inside);
+  if (!inside) return;
+  text_->position->setCoords(plot_.xAxis->pixelToCoord(label.left()), (label.top() - plot_box.top()) / plot_px);
+  taken.push_back(label);
+}
+
+QRectF Region::label_box() const {
+  return text_->visible() ? QRectF(text_->position->pixelPosition(), size_of(*text_)) : QRectF();
 }
 
 Crosshair::Crosshair(Plot& plot) : plot_(plot), line_(new QCPItemStraightLine(&plot)), text_(new QCPItemText(&plot)) {
@@ -113,16 +149,23 @@ void Crosshair::set(double x, const QString& text) {
 }
 
 QRectF Crosshair::text_box() const {
-  const QMargins padding = text_->padding();
-  const QSize size = QFontMetrics(text_->font()).size(0, text_->text()).grownBy(padding);
-  return {QPointF(text_->position->pixelPosition()), QSizeF(size)};
+  return text_->visible() ? QRectF(text_->position->pixelPosition(), size_of(*text_)) : QRectF();
 }
 
 void Crosshair::place_text() {
-  const double line_px = plot_.xAxis->coordToPixel(x_), width_px = text_box().width();
+  const double line_px = plot_.xAxis->coordToPixel(x_), width_px = size_of(*text_).width();
   const bool right_half = line_px > plot_.axisRect()->center().x();
   const double left_px = right_half ? line_px - width_px : line_px;
   text_->position->setCoords(std::clamp(left_px, 0.0, std::max(0.0, plot_.width() - width_px)), height_);
+}
+
+void Crosshair::make_room(const std::vector<QRectF>& taken) {
+  if (!line_->visible() || text_->text().isEmpty()) return;
+  place_text();
+  const QRectF plot_box = plot_.axisRect()->rect();
+  const QRectF box = moved_clear(QRectF(text_->position->pixelPosition(), size_of(*text_)), taken, false);
+  text_->setVisible(box.top() >= plot_box.top());
+  text_->position->setCoords(box.left(), (box.top() - plot_box.top()) / std::max(1.0, plot_box.height()));
 }
 
 void Crosshair::hide() {

@@ -32,13 +32,17 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-QString html(const std::vector<Sentence>& all) {
+// `narrow`: each sentence below its title instead of beside it.
+QString html(const std::vector<Sentence>& all, bool narrow) {
+  const QString row = narrow ? QStringLiteral("<tr><td><b>%1</b><br>%2</td></tr>")
+                             : QStringLiteral(
+                                   "<tr><td valign='top' style='padding-right:6px'><b>%1</b></td>"
+                                   "<td>%2</td></tr>");
   QString text = QStringLiteral("<table cellspacing='0' cellpadding='2'>");
   for (const Sentence& one : all) {
     const QString mark = one.warning ? QStringLiteral("⚠ ") : QString();
-    text += QStringLiteral("<tr><td valign='top' style='padding-right:6px'><b>%1</b></td><td>%2</td></tr>")
-                .arg((mark + QString::fromStdString(one.about)).toHtmlEscaped(),
-                     QString::fromStdString(one.text).toHtmlEscaped());
+    text += row.arg((mark + QString::fromStdString(one.about)).toHtmlEscaped(),
+                    QString::fromStdString(one.text).toHtmlEscaped());
   }
   return text + QStringLiteral("</table>");
 }
@@ -240,12 +244,13 @@ QWidget* ScalingPage::make_right() {
   summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   summary_->setAccessibleName(tr("Interpretation"));
-  auto* scroll = new QScrollArea(words);
-  scroll->setWidget(summary_);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  column->addWidget(scroll, 1);
+  words_ = new QScrollArea(words);
+  words_->setWidget(summary_);
+  words_->setWidgetResizable(true);
+  words_->setFrameShape(QFrame::NoFrame);
+  words_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  words_->installEventFilter(this);
+  column->addWidget(words_, 1);
   auto* help = new QWidget(down);
   auto* below = new QVBoxLayout(help);
   below->setContentsMargins(grid_px, grid_px / 2, grid_px, grid_px);
@@ -289,7 +294,8 @@ QString ScalingPage::summary() const {
 void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
   // Clear the sentences about the previous file, because the new ones may take a while.
   heading_->clear();
-  summary_->clear();
+  sentences_.clear();
+  show_sentences();
   model_.set_file(file);
   knobs_->set_file(file.get());
   knobs_->show_knobs(model_.knobs(), model_.measured());
@@ -347,9 +353,16 @@ void ScalingPage::show_snapshot() {
     knobs_->ask_for_link(shot.answer && shot.knobs.inter_node == collective::NodeLinks::usual &&
                          !fit::unmeasured_links(shot.answer->prediction).empty());
     heading_->setText(tr("At N = %1").arg(shot.knobs.workers));
-    summary_->setText(html(sentences(shot)));
+    sentences_ = sentences(shot);
+    show_sentences();
   }
   // Otherwise keep the sentences of the last complete answer until the new ones arrive.
+}
+
+void ScalingPage::show_sentences() {
+  constexpr int least_characters = 40;  // of a line with a title beside its sentence
+  const bool narrow = words_->width() < least_characters * summary_->fontMetrics().averageCharWidth();
+  summary_->setText(sentences_.empty() ? QString() : html(sentences_, narrow));
 }
 
 void ScalingPage::show_levers() {
@@ -374,8 +387,9 @@ void ScalingPage::showEvent(QShowEvent* event) {
   tighten_tables();
 }
 
-// Enter in the table of knobs.
+// Enter in the table of knobs, and another width of the sentences.
 bool ScalingPage::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == words_ && event->type() == QEvent::Resize) show_sentences();
   if (watched == levers_ && event->type() == QEvent::KeyPress) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     if (key == Qt::Key_Return || key == Qt::Key_Enter) {

@@ -9,6 +9,7 @@ class QCheckBox;
 class QComboBox;
 class QLabel;
 class QModelIndex;
+class QScrollArea;
 class QTabWidget;
 
 namespace ddpprof::gui {
@@ -52,6 +53,7 @@ class ScalingPage : public Page {
   QWidget* make_bar();
   void offer_throughput(bool known);  // false if samples were not recorded: the plot then starts with the step time
   void show_snapshot();
+  void show_sentences();
   void show_levers();
   void turn(const QModelIndex& row_of_levers);
   void tighten_tables();
@@ -61,6 +63,7 @@ class ScalingPage : public Page {
   void fill_limits();
 
   ScalingModel model_;
+  std::vector<Sentence> sentences_;  // of the last complete answer
   MessageStack* stack_;
   KnobPanel* knobs_;
   ScalingPlot* plot_;
@@ -69,6 +72,7 @@ class ScalingPage : public Page {
   QComboBox* limit_;
   ShellLine* command_;
   QLabel *heading_, *summary_, *levers_title_, *busy_;
+  QScrollArea* words_ = nullptr;  // around summary_
   QTabWidget* tables_;
   TableView *levers_, *predictions_, *what_if_, *why_, *knee_, *notes_;
 };

@@ -68,10 +68,10 @@ void draw_line(BandedLine& line, const Curve* curve, Quantity quantity) {
 
 ScalingPlot::ScalingPlot(QWidget* parent)
     : Plot(parent),
-      regions_{Region(*this, Region::Where::top, false, 0, Region::Shape::bracket),
-               Region(*this, Region::Where::top, false, 0, Region::Shape::bracket),
-               Region(*this, Region::Where::top, true, 3, Region::Shape::bracket)},
-      wide_(*this, Region::Where::bottom, true, 1),
+      regions_{Region(*this, Region::Where::top, false, Region::Shape::bracket),
+               Region(*this, Region::Where::top, false, Region::Shape::bracket),
+               Region(*this, Region::Where::top, true, Region::Shape::bracket)},
+      wide_(*this, Region::Where::bottom, true),
       far_(*this, Region::Where::bottom, true),
       ddp_stack_(*this, parts_of_step(false)),
       dp_stack_(*this, parts_of_step(true)),
@@ -279,10 +279,19 @@ void ScalingPlot::draw_regions() {
 }
 
 void ScalingPlot::make_room() {
-  for (Region& region : regions_) region.make_room();
-  far_.make_room();
-  wide_.make_room();
+  std::vector<QRectF> taken;
+  for (Region& region : regions_) region.make_room(taken);
+  far_.make_room(taken);
+  wide_.make_room(taken);
+  chosen_.make_room(taken);
   bars().make_room();
+}
+
+std::vector<QRectF> ScalingPlot::label_boxes() const {
+  std::vector<QRectF> boxes{chosen_.text_box(), far_.label_box(), wide_.label_box()};
+  for (const Region& region : regions_) boxes.push_back(region.label_box());
+  std::erase_if(boxes, [](const QRectF& box) { return box.isEmpty(); });
+  return boxes;
 }
 
 void ScalingPlot::draw_chosen() {

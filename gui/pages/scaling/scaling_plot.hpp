@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "gui/models/scaling/snapshot.hpp"
 #include "gui/plots/regions.hpp"
@@ -42,6 +43,7 @@ class ScalingPlot : public Plot {
   const Region& region(std::size_t i) const { return regions_[i]; }  // ascending by share
   const Region& far() const { return far_; }
   const Region& wide() const { return wide_; }
+  std::vector<QRectF> label_boxes() const;  // of the visible labels of regions and of the selected N, in pixels
 
  signals:
   void workers_picked(qint64 workers);  // by a click or a key

@@ -286,6 +286,43 @@ TEST_F(ScalingPageTest, KneesAreThinBrackets) {
   EXPECT_GT(shown, 0) << "slow links have a knee";
 }
 
+// The page beside the rail on screens of 1280 × 720, 1920 × 1080 and 1920 × 1080 at scale 2, and the smallest plot.
+TEST_F(ScalingPageTest, LabelsOfThePlotDoNotOverlap) {
+  const TestFile file(slow_links());
+  open(file.open());
+  ScalingPlot& plot = page.plot();
+  std::size_t most = 0;
+  const auto check = [&](const std::string& where) {
+    plot.replot();
+    const std::vector<QRectF> boxes = plot.label_boxes();
+    most = std::max(most, boxes.size());
+    const QRectF inside = QRectF(plot.axisRect()->rect()).adjusted(-1.0, -1.0, 1.0, 1.0);
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      EXPECT_GE(boxes[i].top(), inside.top()) << where;
+      EXPECT_LE(boxes[i].bottom(), inside.bottom()) << where;
+      EXPECT_GE(boxes[i].left(), 0.0) << where;
+      EXPECT_LE(boxes[i].right(), plot.width()) << where;
+      for (std::size_t j = i + 1; j < boxes.size(); ++j)
+        EXPECT_FALSE(boxes[i].intersects(boxes[j])) << where << ": labels " << i << " and " << j;
+    }
+  };
+  for (const QSize size : {QSize(1170, 630), QSize(1810, 990), QSize(890, 450)}) {
+    page.resize(size);
+    for (const int workers : {2, 64}) {
+      page.knobs().number(KnobId::workers)->box()->setValue(workers);
+      ASSERT_TRUE(settles());
+      for (const auto view : {ScalingPlot::View::throughput, ScalingPlot::View::step, ScalingPlot::View::split}) {
+        view_button(view)->click();
+        check(std::to_string(size.width()) + " wide, N = " + std::to_string(workers));
+      }
+    }
+  }
+  EXPECT_GE(most, 3U) << "too few labels: the test compares nothing";
+  plot.setMaximumSize(240, 160);
+  QCoreApplication::processEvents();
+  check("the smallest plot");
+}
+
 TEST_F(ScalingPageTest, UndoAndRedoChangeTheKnobsAndTheirControls) {
   const TestFile file;
   open(file.open());
