@@ -84,6 +84,18 @@ void read_inside(SQLite::Database& db, Recorded& step, std::int64_t measurement)
 
 }  // namespace
 
+std::int64_t first_rank(SQLite::Database& db, std::int64_t measurement, std::int64_t number) {
+  SQLite::Statement q(db,
+                      "SELECT MIN(sh.rank) FROM step st JOIN shard sh ON sh.id = st.shard_id "
+                      "WHERE sh.measurement_id = ? AND st.step = ?");
+  q.bind(1, measurement);
+  q.bind(2, number);
+  if (!q.executeStep() || q.getColumn(0).isNull())
+    throw std::invalid_argument("measurement " + std::to_string(measurement) + ": the ranks recorded no step " +
+                                std::to_string(number));
+  return q.getColumn(0).getInt64();
+}
+
 Recorded read_recorded(SQLite::Database& db, std::int64_t measurement, std::int64_t rank, std::int64_t number) {
   SQLite::Statement q(db,
                       "SELECT st.id, st.shard_id, st.start_ns, st.duration_ns, st.kind, m.strategy, m.device, "

@@ -60,6 +60,9 @@ struct Recorded {
   Span time() const { return {0, duration_ns}; }
 };
 
+// Returns the smallest rank that recorded this step. Throws std::invalid_argument if there is none.
+std::int64_t first_rank(SQLite::Database&, std::int64_t measurement, std::int64_t number);
+
 // Throws std::invalid_argument when that rank recorded no such step.
 Recorded read_recorded(SQLite::Database&, std::int64_t measurement, std::int64_t rank, std::int64_t number);
 

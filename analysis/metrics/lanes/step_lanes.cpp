@@ -259,10 +259,11 @@ std::string note_of(const Recorded& step) {
 
 }  // namespace
 
-StepLanes measured_lanes(store::Database& database, std::int64_t measurement, std::int64_t rank,
+StepLanes measured_lanes(store::Database& database, std::int64_t measurement, std::optional<std::int64_t> wanted,
                          std::optional<std::int64_t> number) {
   try {
     const std::int64_t chosen = number ? *number : typical_step(database, measurement);
+    const std::int64_t rank = wanted ? *wanted : first_rank(database.sql(), measurement, chosen);
     const Recorded step = read_recorded(database.sql(), measurement, rank, chosen);
     StepLanes out;
     out.strategy = step.strategy;

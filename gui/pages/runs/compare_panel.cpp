@@ -15,7 +15,9 @@
 #include <algorithm>
 
 #include "gui/models/runs/compare_files.hpp"
+#include "gui/pages/runs/compared_steps_view.hpp"
 #include "gui/pages/runs/waterfall_view.hpp"
+#include "gui/widgets/message_stack.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace ddpprof::gui {
@@ -36,31 +38,6 @@ QWidget* titled(const report::Table& table, TableView* view, QWidget* parent) {
   layout->addWidget(view, 1);
   view->setVisible(!table.rows.empty());
   if (table.rows.empty()) layout->addStretch(1);
-  return page;
-}
-
-// The drawing above its table; with several configurations, a box to choose one.
-QWidget* drawn(const report::Table& table, QWidget* below, QWidget* parent) {
-  auto* page = new QWidget(parent);
-  auto* layout = new QVBoxLayout(page);
-  layout->setContentsMargins(0, 0, 0, 0);
-  const std::vector<Waterfall> all = waterfalls_of(table);
-  auto* view = new WaterfallView(page);
-  view->show_waterfall(all.front());
-  if (all.size() > 1) {
-    auto* choice = new QComboBox(page);
-    choice->setAccessibleName(ComparePanel::tr("Configuration of the waterfall"));
-    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    for (const Waterfall& one : all) choice->addItem(one.title);
-    QObject::connect(choice, &QComboBox::currentIndexChanged, view,
-                     [view, all](int index) { view->show_waterfall(all.at(static_cast<std::size_t>(index))); });
-    auto* row = new QHBoxLayout;
-    row->addWidget(choice);
-    row->addStretch(1);
-    layout->addLayout(row);
-  }
-  layout->addWidget(view);
-  layout->addWidget(below, 1);
   return page;
 }
 
@@ -93,8 +70,8 @@ ComparePanel::ComparePanel(QWidget* parent)
   splitter->addWidget(words_);
   splitter->addWidget(tables_);
   splitter->setStretchFactor(0, 1);
-  splitter->setStretchFactor(1, 3);
-  splitter->setSizes({180, 460});
+  splitter->setStretchFactor(1, 4);
+  splitter->setSizes({128, 512});
   splitter->setChildrenCollapsible(false);
   words_->hide();
   tables_->hide();
@@ -193,6 +170,36 @@ TableView* ComparePanel::view(const std::string& table) const {
   return found == views_.end() ? nullptr : found->second;
 }
 
+QWidget* ComparePanel::drawn(const report::Table& table, QWidget* below, const QString& in_a, const QString& in_b) {
+  auto* page = new QWidget(tables_);
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* view = new WaterfallView(page);
+  auto* steps = new ComparedStepsView(in_a.toStdString(), in_b.toStdString(), page);
+  connect(steps, &ComparedStepsView::status_message, this, &ComparePanel::status_message);
+  const std::vector<Waterfall> all = waterfalls_of(table);
+  const auto choose = [view, steps, all](int index) {
+    view->show_waterfall(all.at(static_cast<std::size_t>(index)));
+    steps->show_configuration(static_cast<std::size_t>(index));
+  };
+  choose(0);
+  if (all.size() > 1) {
+    auto* choice = new QComboBox(page);
+    choice->setAccessibleName(tr("Configuration of the waterfall"));
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    for (const Waterfall& one : all) choice->addItem(one.title);
+    connect(choice, &QComboBox::currentIndexChanged, view, choose);
+    auto* row = new QHBoxLayout;
+    row->addWidget(choice);
+    row->addStretch(1);
+    layout->addLayout(row);
+  }
+  layout->addWidget(view);
+  layout->addWidget(steps);
+  layout->addWidget(below, 1);
+  return scrolled(page, tables_);
+}
+
 void ComparePanel::show_report(report::Report report, const QString& in_a, const QString& in_b) {
   const int current = tables_->currentIndex();
   while (tables_->count() > 0) {
@@ -221,7 +228,8 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
     view->set_table(table);
     QWidget* page = titled(table, view, tables_);
     if (table.name == "compare_waterfall" && !table.rows.empty()) {
-      page = drawn(table, page, tables_);
+      view->show_all_rows();  // the page has one scroll bar for the drawing and the table
+      page = drawn(table, page, in_a, in_b);
       first = tables_->count();
     }
     tables_->addTab(page, QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));

@@ -46,6 +46,8 @@ class ComparePanel : public QWidget {
 
  private:
   QLineEdit* add_row(QGridLayout&, int row, const QString& label, const QString& what);
+  // The waterfall above the two steps and the table, with a box to choose one of several configurations.
+  QWidget* drawn(const report::Table& waterfall, QWidget* below, const QString& in_a, const QString& in_b);
   void show_report(report::Report, const QString& in_a, const QString& in_b);
   void update_button();
 

@@ -93,14 +93,29 @@ void WaterfallView::show_waterfall(Waterfall waterfall) {
 
 int WaterfallView::row_height() const { return fontMetrics().height() + grid_px; }
 
+int WaterfallView::name_width() const {
+  int width = 0;
+  for (const WaterfallBar& bar : shown_.bars)
+    width = std::max(width, fontMetrics().horizontalAdvance(QString::fromStdString(bar.what)));
+  return width;
+}
+
+int WaterfallView::text_width() const {
+  int width = 0;
+  for (const WaterfallBar& bar : shown_.bars) width = std::max(width, fontMetrics().horizontalAdvance(bar.text));
+  return width;
+}
+
 QSize WaterfallView::minimumSizeHint() const {
-  return {60 * grid_px, static_cast<int>(shown_.bars.size()) * row_height() + grid_px};
+  constexpr int least_room = 16 * grid_px;  // for the bars
+  return {name_width() + text_width() + 4 * grid_px + least_room,
+          static_cast<int>(shown_.bars.size()) * row_height() + grid_px};
 }
 
 void WaterfallView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   double low_s = 0.0, high_s = 0.0;
-  int names = 0, texts = 0;
+  const int names = name_width(), texts = text_width();
   for (const WaterfallBar& bar : shown_.bars) {
     for (const double end : {bar.from_s, bar.to_s}) {
       low_s = std::min(low_s, end);
@@ -110,8 +125,6 @@ void WaterfallView::paintEvent(QPaintEvent*) {
       low_s = std::min(low_s, bar.ends->first);
       high_s = std::max(high_s, bar.ends->second);
     }
-    names = std::max(names, fontMetrics().horizontalAdvance(QString::fromStdString(bar.what)));
-    texts = std::max(texts, fontMetrics().horizontalAdvance(bar.text));
   }
   if (!(high_s > low_s)) return;
   const int left = names + 2 * grid_px, room = std::max(grid_px, width() - left - texts - 2 * grid_px);

@@ -35,13 +35,15 @@ class WaterfallView : public QWidget {
   void show_waterfall(Waterfall);
   const Waterfall& shown() const { return shown_; }
   QSize sizeHint() const override { return minimumSizeHint(); }
-  QSize minimumSizeHint() const override;
+  QSize minimumSizeHint() const override;  // every row and text, with room for the bars
 
  protected:
   void paintEvent(QPaintEvent*) override;
 
  private:
   int row_height() const;
+  int name_width() const;  // of the widest name at the left
+  int text_width() const;  // of the widest number at the right
 
   Waterfall shown_;
 };

@@ -96,6 +96,7 @@ TEST_F(StepLanesTest, OfDdpKeepWaitingCommunicationAndComputeApart) {
   EXPECT_EQ(lanes.strategy, "ddp");
   EXPECT_EQ(lanes.workers, 2);
   EXPECT_EQ(lanes.rank, 1);
+  EXPECT_EQ(metrics::measured_lanes(run_.database, id, std::nullopt).rank, 1) << "the only rank that recorded the step";
   EXPECT_EQ(lanes.step, 7);
   EXPECT_FALSE(lanes.simulated);
   EXPECT_EQ(lanes.step_s, 0.1);

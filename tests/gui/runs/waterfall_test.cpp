@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <QComboBox>
+#include <QHeaderView>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -9,7 +10,10 @@
 
 #include "gui/models/runs/compare_files.hpp"
 #include "gui/pages/runs/compare_panel.hpp"
+#include "gui/pages/runs/compared_steps_view.hpp"
 #include "gui/pages/runs/waterfall_view.hpp"
+#include "gui/widgets/lane_view.hpp"
+#include "gui/widgets/table_view.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::gui {
@@ -30,6 +34,14 @@ class WaterfallTest : public testing::Test {
                    communication * test::ms, overlapped * test::ms, skew * test::ms);
       }
     }
+  }
+  // Waits until the panel has compared the two files.
+  void compare(ComparePanel& panel, const char* a, const char* b) {
+    panel.set_a(QString::fromStdString(path(a)));
+    panel.set_b(QString::fromStdString(path(b)));
+    QSignalSpy done(&panel, &ComparePanel::compared);
+    panel.compare();
+    ASSERT_TRUE(done.wait(30'000));
   }
   std::string path(const char* name) const { return folder_.filePath(name).toStdString(); }
   void SetUp() override {
@@ -74,11 +86,7 @@ TEST_F(WaterfallTest, ThePanelDrawsItAndChoosesTheConfiguration) {
   ComparePanel panel;
   panel.resize(900, 600);
   panel.show();
-  panel.set_a(QString::fromStdString(path("a.db")));
-  panel.set_b(QString::fromStdString(path("b.db")));
-  QSignalSpy done(&panel, &ComparePanel::compared);
-  panel.compare();
-  ASSERT_TRUE(done.wait(30'000));
+  compare(panel, "a.db", "b.db");
   auto* view = panel.findChild<WaterfallView*>();
   ASSERT_NE(view, nullptr);
   EXPECT_TRUE(view->isVisible()) << "shown first";
@@ -90,6 +98,73 @@ TEST_F(WaterfallTest, ThePanelDrawsItAndChoosesTheConfiguration) {
   ASSERT_NE(choice, nullptr);
   choice->setCurrentIndex(1);
   EXPECT_TRUE(view->shown().title.startsWith("ddp, N = 4"));
+}
+
+// Beside the rail and the recent files, in windows of 1280 × 720 and 900 × 600.
+TEST_F(WaterfallTest, EveryRowIsDrawnInSmallWindows) {
+  ComparePanel panel;
+  panel.show();
+  compare(panel, "a.db", "b.db");
+  auto* view = panel.findChild<WaterfallView*>();
+  ASSERT_NE(view, nullptr);
+  for (const QSize size : {QSize(880, 610), QSize(560, 490)}) {
+    panel.resize(size);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return view->visibleRegion().boundingRect().width() > 300; }, 5000));
+    const std::string where = std::to_string(size.width()) + " wide";
+    const QFontMetrics metrics = view->fontMetrics();
+    EXPECT_GE(view->height(), static_cast<int>(view->shown().bars.size()) * metrics.height()) << where;
+    EXPECT_GE(view->height(), view->minimumSizeHint().height()) << where;
+    for (const WaterfallBar& bar : view->shown().bars)
+      EXPECT_LT(metrics.horizontalAdvance(QString::fromStdString(bar.what)) + metrics.horizontalAdvance(bar.text),
+                view->width())
+          << where;
+    EXPECT_EQ(view->visibleRegion().boundingRect().height(), view->height()) << where << ": the last row is cut off";
+  }
+}
+
+TEST_F(WaterfallTest, ATypicalStepOfEachFileIsOnOneTimeAxis) {
+  ComparePanel panel;
+  panel.resize(900, 600);
+  panel.show();
+  compare(panel, "a.db", "b.db");
+  auto* steps = panel.findChild<ComparedStepsView*>();
+  ASSERT_NE(steps, nullptr);
+  const auto wait = [&] {
+    return QTest::qWaitFor([&] { return steps->a().lanes() && steps->a().lanes()->workers == 4; }, 10'000);
+  };
+  auto* choice = panel.findChild<QComboBox*>();
+  ASSERT_NE(choice, nullptr);
+  choice->setCurrentIndex(1);
+  ASSERT_TRUE(wait());
+  ASSERT_TRUE(steps->b().lanes());
+  EXPECT_DOUBLE_EQ(steps->a().lanes()->step_s, 0.101) << "the median of 100, 101 and 102 ms";
+  EXPECT_DOUBLE_EQ(steps->b().lanes()->step_s, 0.131);
+  const TimeWindow both{0.0, steps->b().lanes()->step_s};
+  EXPECT_TRUE(steps->a().window() == both) << "one axis, from the beginning of both steps";
+  EXPECT_TRUE(steps->b().window() == both);
+  EXPECT_EQ(steps->a().current_layout().plot.left(), steps->b().current_layout().plot.left());
+  EXPECT_TRUE(steps->b().title().startsWith("Typical step of B: rank 0")) << steps->b().title().toStdString();
+  // The page scrolls: no lane is squeezed, and the table below has all its rows.
+  for (const LaneView* view : {&steps->a(), &steps->b()})
+    EXPECT_GE(view->height(), view->heightForWidth(view->width()));
+  const auto* table = panel.view("compare_waterfall");
+  EXPECT_GE(table->viewport()->height(), table->verticalHeader()->length());
+}
+
+TEST_F(WaterfallTest, AFileWithoutEventsSaysSo) {
+  store::Database::open_write(path("b.db")).sql().exec("DELETE FROM phase");
+  ComparePanel panel;
+  panel.show();
+  compare(panel, "a.db", "b.db");
+  auto* steps = panel.findChild<ComparedStepsView*>();
+  ASSERT_NE(steps, nullptr);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return steps->a().lanes().has_value(); }, 10'000));
+  EXPECT_FALSE(steps->b().lanes());
+  EXPECT_TRUE(steps->b().message().contains("no records inside it")) << steps->b().message().toStdString();
+}
+
+TEST_F(WaterfallTest, AReplacedFileIsNotMixedWithTheComparison) {
+  EXPECT_THROW(read_compared_steps(path("a.db"), path("b.db"), 2), std::runtime_error);
 }
 
 }  // namespace

@@ -76,6 +76,14 @@ std::string nothing_in_common(const Source& a, const Source& b) {
          "again with the scenario of the other.";
 }
 
+// Equal configurations of both files. Without any, those that differ in one property alone: this shows its effect.
+Paired paired_for_compare(const Source& a, const Source& b) {
+  Paired paired = pair_up(a, b);
+  for (const Differing one : {Differing::workers, Differing::batch, Differing::accumulation})
+    if (paired.both.empty()) paired = pair_up(a, b, one);
+  return paired;
+}
+
 }  // namespace
 
 std::string signed_time(double seconds) {
@@ -150,10 +158,7 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
   const Source in_a = source_of(a);
   if (stopped()) return {};
   const Source in_b = source_of(b);
-  Paired paired = pair_up(in_a, in_b);
-  // Without equal configurations, those that differ in one property alone are compared: this shows its effect.
-  for (const Differing one : {Differing::workers, Differing::batch, Differing::accumulation})
-    if (paired.both.empty()) paired = pair_up(in_a, in_b, one);
+  const Paired paired = paired_for_compare(in_a, in_b);
   const std::vector<Difference> all = differences(paired, stopped);
   if (stopped()) return {};
   const std::vector<KernelDifference> kernels = kernel_differences(in_a, in_b, paired, stopped);
@@ -169,6 +174,14 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
            std::move(waterfall), compare_throughput_table(all), compare_kernels_table(kernels), std::move(collectives),
            compare_settings_table(in_a, in_b, paired, scenario_differences), only_in_one_table(paired),
            compare_fits_table(in_a, in_b), compare_parameters_table(in_a, in_b), compare_notices_table(in_a, in_b)}};
+}
+
+std::vector<ComparedMeasurements> waterfall_measurements(store::Database& a, store::Database& b) {
+  const Source in_a = source_of(a), in_b = source_of(b);
+  std::vector<ComparedMeasurements> all;
+  for (const Pair& pair : paired_for_compare(in_a, in_b).both)
+    if (in_waterfall(pair)) all.push_back({pair.a->measurements, pair.b->measurements});
+  return all;
 }
 
 namespace {

@@ -26,6 +26,14 @@ struct KeyDifference {
 Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences,
                const std::function<bool()>& stop = {});
 
+// The measurements of one configuration in both files, by repeat.
+struct ComparedMeasurements {
+  std::vector<std::int64_t> a, b;
+};
+
+// Returns the measurements of each configuration of the table compare_waterfall, in its order. Throws as compare().
+std::vector<ComparedMeasurements> waterfall_measurements(store::Database& a, store::Database& b);
+
 // Selects measurements of one database. Exactly one member is set.
 struct Selection {
   std::optional<std::int64_t> workers;

@@ -142,7 +142,6 @@ double sum_of(const Terms& terms) {
 void add_pair(const Pair& pair, Table& table) {
   const bool host = pair.a->host_known() && pair.b->host_known();
   const StepTerms a(*pair.a, host), b(*pair.b, host);
-  if (a.samples() == 0 || b.samples() == 0) return;
   std::array<std::vector<double>, term_count + 1> of_a, of_b;  // by term; the last one is the step
   stats::Random random(1);
   Repeat room;
@@ -169,6 +168,11 @@ void add_pair(const Pair& pair, Table& table) {
 
 }  // namespace
 
+bool in_waterfall(const Pair& pair) {
+  if (!parts_known(*pair.a) || !parts_known(*pair.b)) return false;
+  return StepTerms(*pair.a, false).samples() > 0 && StepTerms(*pair.b, false).samples() > 0;
+}
+
 Table compare_waterfall_table(const Paired& paired, const std::function<bool()>& stopped) {
   Table table;
   table.name = "compare_waterfall";
@@ -191,8 +195,7 @@ Table compare_waterfall_table(const Paired& paired, const std::function<bool()>&
       "parts need the tracer.";
   for (const Pair& pair : paired.both) {
     if (stopped()) return table;
-    if (pair.has_steps() && !pair.b->measured.empty() && parts_known(*pair.a) && parts_known(*pair.b))
-      add_pair(pair, table);
+    if (in_waterfall(pair)) add_pair(pair, table);
   }
   return table;
 }
