@@ -181,6 +181,8 @@ void MainWindow::make_menus() {
     if (file_)
       open(OpenRequest{file_->imported_from.empty() ? std::vector{file_->path} : file_->imported_from, file_->logs});
   });
+  compare_ = file->addAction(tr("Compare &with…"), this, &MainWindow::choose_comparison);
+  compare_->setEnabled(false);
   save_ = file->addAction(tr("&Save the imported database…"), this, &MainWindow::choose_target);
   save_->setEnabled(false);
   file->addAction(tr("&Close file"), QKeySequence::Close, this, &MainWindow::close_file);
@@ -278,6 +280,7 @@ void MainWindow::show_import_bar() {
                               .arg(name_of(OpenRequest{file_->imported_from, {}})));
   import_bar_->setVisible(unsaved);
   save_->setEnabled(unsaved);
+  compare_->setEnabled(file_ != nullptr);
 }
 
 void MainWindow::choose_target() {
@@ -337,6 +340,17 @@ void MainWindow::choose_file() {
       tr("Databases, traces, tables, logs (*.db *.json *.json.gz *.json.zst *.sqlite *.ddps *.csv *.log *.txt);;"
          "All files (*)"));
   open(OpenRequest{paths_of(paths), {}});
+}
+
+void MainWindow::choose_comparison() {
+  if (!file_) return;
+  const QString opened = QString::fromStdString(std::filesystem::absolute(file_->path).string());
+  const QString other =
+      QFileDialog::getOpenFileName(this, tr("The database to compare with the opened one (B; A is the opened one)"),
+                                   QFileInfo(opened).absolutePath(), tr("Trace databases (*.db);;All files (*)"));
+  if (other.isEmpty()) return;
+  for (Page* page : pages_)
+    if (page->show_comparison(opened, other)) tabs_->setCurrentWidget(page);
 }
 
 void MainWindow::choose_folder() {

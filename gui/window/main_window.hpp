@@ -77,6 +77,7 @@ class MainWindow : public QMainWindow {
   void fill_recent();
   void choose_file();
   void choose_folder();
+  void choose_comparison();
   void choose_target();  // to save the imported database
   void show_progress();
   void show_opened(const OpenRequest&, const std::shared_ptr<const OpenedFile>&);
@@ -98,6 +99,7 @@ class MainWindow : public QMainWindow {
   QFrame* import_bar_ = nullptr;                      // shown while an imported database is not saved
   QLabel* import_text_ = nullptr;
   QAction* save_ = nullptr;
+  QAction* compare_ = nullptr;
   QShortcut* escape_ = nullptr;
   QMenu* recent_ = nullptr;
   HelpDialog* help_ = nullptr;  // null until it is first shown

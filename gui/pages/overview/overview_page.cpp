@@ -228,13 +228,16 @@ void OverviewPage::show_overview() {
     rows += table_row(figure_link("Scaling", change.change),
                       escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
                           (change.setting ? QString() : tr("; other hardware or code")));
-  changes_heading_->setText(tr("What helps most at N = %1").arg(all.changes_workers));
+  changes_heading_->setText(tr("What helps most at N = %1, certain gains first").arg(all.changes_workers));
   changes_card_->setVisible(step);
   if (!step) {
     changes_heading_->setText({});
   } else if (all.changes_workers == 0) {
     changes_heading_->setText(tr("What helps most"));
-    changes_->setText(tr("Not known: nothing can be predicted from this file."));
+    changes_->setText(
+        file_->stored_predictions.rows.empty()
+            ? tr("Not known: nothing can be predicted from this file.")
+            : tr("Not compared for this kind of job. One change at a time: ddpprof predict FILE --what-if KEY=VALUE."));
   } else {
     changes_->setText(all.changes.empty() ? tr("No usual change would raise the throughput by 2 % or more.")
                                           : table(rows) + plain_link("Scaling", tr("→ Scaling: try them")));

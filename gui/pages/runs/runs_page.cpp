@@ -78,7 +78,7 @@ std::vector<std::pair<QString, QString>> RunsPage::keys() const {
 void RunsPage::show_file(std::shared_ptr<const OpenedFile> file) {
   const QString path = file ? QString::fromStdString(std::filesystem::absolute(file->path).string()) : QString();
   open_->set_opened(path);
-  if (!path.isEmpty() && compare_->b().isEmpty() && compare_->a() != path) compare_->set_b(path);
+  if (!path.isEmpty() && compare_->a().isEmpty() && compare_->b() != path) compare_->set_a(path);
   scenario_->set_file(std::move(file));
 }
 
@@ -89,6 +89,12 @@ bool RunsPage::show_example() {
   if (all.isEmpty()) return false;
   tabs_->setCurrentIndex(0);
   return scenario_->start_from_example(found == all.end() ? all.front() : *found);
+}
+
+bool RunsPage::show_comparison(const QString& a, const QString& b) {
+  compare_->set_a(a);
+  compare_with(b, false);
+  return true;
 }
 
 void RunsPage::compare_with(const QString& path, bool as_a) {

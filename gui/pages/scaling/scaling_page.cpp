@@ -305,9 +305,11 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
         "No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page Runs. This "
         "page then shows how the job scales, its binding term, and which knob helps."));
   else if (!file->models && !file->stored_predictions.rows.empty())
-    stack_->show_message(tr("Predictions stored in this file. What-if is not available: %1.")
-                             .arg(QString::fromStdString(file->why_no_models)),
-                         file->stored_predictions);
+    stack_->show_message(
+        tr("Predictions stored in this file. This page has changes of DDP and DataParallel only; for other jobs: "
+           "ddpprof predict FILE --what-if KEY=VALUE. Why there are no changes here: %1.")
+            .arg(QString::fromStdString(file->why_no_models)),
+        file->stored_predictions);
   else if (!file->models)
     stack_->show_message(tr("Cannot predict from this file: %1").arg(QString::fromStdString(file->why_no_models)));
   else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())

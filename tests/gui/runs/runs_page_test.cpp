@@ -277,6 +277,18 @@ TEST_F(RunsPageTest, TheAnswerNamesTheFilesThatWereCompared) {
   EXPECT_FALSE(panel.status().contains("where.db")) << panel.status().toStdString();
 }
 
+TEST_F(RunsPageTest, TheOpenedFileIsTheBaselineOfAComparison) {
+  const QString before = database("before.db"), after = database("after.db");
+  page_->show_file(open_file(before.toStdString()));
+  EXPECT_EQ(page_->comparison().a(), before);
+  EXPECT_EQ(page_->comparison().b(), "");
+  QSignalSpy done(&page_->comparison(), &ComparePanel::compared);
+  EXPECT_TRUE(page_->show_comparison(before, after));  // File, Compare with…
+  ASSERT_TRUE(done.wait(patience_ms));
+  EXPECT_EQ(page_->comparison().a(), before);
+  EXPECT_EQ(page_->comparison().b(), after);
+}
+
 TEST_F(RunsPageTest, AComparisonStopsBeforeAnyPart) {
   const std::string a = database("a.db").toStdString(), b = database("b.db").toStdString();
   int parts = 0;
