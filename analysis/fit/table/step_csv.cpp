@@ -62,7 +62,7 @@ std::string conversion_of(const std::string& name) {
   return "";
 }
 
-// What a number of this column must be, beside its range.
+// Returns what a number of this column must be, beside its range.
 std::string_view advice_of(std::string_view column) {
   if (column == "devices_per_node") return ": devices that the job uses on its fullest node";
   if (column == "nodes") return ": at most one for each of the row's workers";
