@@ -10,6 +10,7 @@
 
 #include "analysis/report/tables/compare/compare.hpp"
 #include "cli/compare_limits.hpp"
+#include "cli/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/compare.hpp"
@@ -52,12 +53,12 @@ class CompareSubcommand final : public Subcommand {
                     "two databases; or one database and either --workers or --batches");
     std::vector<ChangeLimit> limits;
     for (const std::string& text : limits_) limits.push_back(parse_change_limit(text));
-    store::Database a = store::Database::open_read(a_);
+    store::Database a = open_database(a_, "compare", context);
     if (b_.empty()) {
       const auto [first, second] = workers_.empty() ? two(batches_, "--batches") : two(workers_, "--workers");
       return show(report::compare_within(a, first, second), limits, format, context);
     }
-    store::Database b = store::Database::open_read(b_);
+    store::Database b = open_database(b_, "compare", context);
     return show(scenario_queries::compare(a, b), limits, format, context);
   }
 

@@ -10,6 +10,7 @@
 #include <ostream>
 #include <vector>
 
+#include "cli/database_file.hpp"
 #include "cli/jobs/anonymous_scenarios.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
@@ -54,7 +55,7 @@ class ExportSubcommand final : public Subcommand {
     check_word("--format", format_, export_formats);
     if (format_ == "nsys") return run_nsys(context);
     check_output_path("--out", out_, format_ == "csv" ? OutputKind::folder : OutputKind::file, file_);
-    store::Database database = store::Database::open_read(file_);
+    store::Database database = open_database(file_, "export", context);
     if (format_ == "anonymous") {
       const std::int64_t rows = export_::export_anonymous(database, anonymous_scenarios(database), out_);
       if (!context.quiet)
@@ -78,7 +79,7 @@ class ExportSubcommand final : public Subcommand {
 
  private:
   ExitCode run_nsys(Context& context) {
-    store::Database database = store::Database::open_read(file_);
+    store::Database database = open_database(file_, "export", context);
     try {
       const std::vector<export_::NsysPart> parts = export_::nsys_parts(database);
       check_output_path("--out", out_, parts.size() > 1 ? OutputKind::folder : OutputKind::nsys, file_);

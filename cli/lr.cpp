@@ -12,6 +12,7 @@
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "cli/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/rates.hpp"
@@ -155,7 +156,7 @@ class LearningRateSubcommand final : public Subcommand {
     const std::optional<learning_rate::Decay> own_decay = asked_decay();
     const std::vector<learning_rate::BatchSamples> samples = batches_of(samples_to_target_, "--samples-to-target");
     const std::vector<learning_rate::BatchSamples> epochs = batches_of(epochs_to_target_, "--epochs-to-target");
-    store::Database database = store::Database::open_read(file_);
+    store::Database database = open_database(file_, "lr", context);
     try {
       const auto scenario = scenario_queries::stored_scenario(database);
       const std::vector<metrics::MeasuredNoise> measured = metrics::measured_noise(database);

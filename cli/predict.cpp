@@ -24,6 +24,7 @@
 #include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "analysis/report/tables/sharding/sharding.hpp"
+#include "cli/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/predict_table.hpp"
 #include "cli/subcommand.hpp"
@@ -134,7 +135,7 @@ class PredictSubcommand final : public Subcommand {
       render(from_table(read_table(), workers), format, context.out, style_of(context));
       return ExitCode::done;
     }
-    store::Database database = store::Database::open_read(file_);
+    store::Database database = open_database(file_, "predict", context);
     try {
       if (const std::vector<fit::StepRow> steps = fit::stored_steps(database); !steps.empty()) {
         render(from_table(steps, workers), format, context.out, style_of(context));

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "analysis/report/core/ascii.hpp"
+#include "cli/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/report.hpp"
@@ -78,7 +79,7 @@ class ReportSubcommand final : public Subcommand {
     if (!plot_.empty()) check_word("--plot", plot_, {"auto", "always"});
     if (!plot_.empty() && format != report::Format::table)
       throw Failure(ExitCode::usage, "--plot with --format " + format_, "--format table");
-    store::Database database = store::Database::open_read(file_);
+    store::Database database = open_database(file_, "report", context);
     render(scenario_queries::build_report(database, report_, rule), format, context.out, style_of(context));
     constexpr int narrowest_plot = 60;
     if (plot_ == "always" || (plot_ == "auto" && context.out_is_terminal && context.width >= narrowest_plot)) {

@@ -173,6 +173,19 @@ void require_tables(SQLite::Database& sql, const fs::path& path) {
   }
 }
 
+// Returns the error of an update to this program's schema version that failed and was rolled back.
+DatabaseError not_updated(const SQLite::Exception& failure, const fs::path& path, int version) {
+  const DatabaseError cause = translate(failure, path);
+  const std::string update =
+      fmt::format("This program first updates the file from schema version {} to {}", version, schema_version);
+  const int code = failure.getErrorCode() & 0xff;
+  if (code == SQLITE_READONLY || code == SQLITE_CANTOPEN)
+    return {ErrorKind::io, path,
+            fmt::format("{}: no permission to write ({}). {}; copy the file to a folder of your own, and use the copy",
+                        path.string(), failure.what(), update)};
+  return {cause.kind(), path, fmt::format("{}. {}; the file is unchanged", cause.what(), update)};
+}
+
 }  // namespace
 
 Database Database::create(const fs::path& path, Replace replace, const OpenOptions& options) {
@@ -242,7 +255,13 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
     require_whole(*sql, path);
     if (version < schema_version) {
       if (!write) sql = open_sql(path, SQLite::OPEN_READWRITE, options);
-      if (!migrate(*sql, version, schema_version, options.migrations))
+      bool migrated = false;
+      try {
+        migrated = migrate(*sql, version, schema_version, options.migrations);
+      } catch (const SQLite::Exception& failure) {
+        throw not_updated(failure, path, version);
+      }
+      if (!migrated)
         throw DatabaseError(
             ErrorKind::older_version, path,
             fmt::format("{}: schema version {} cannot be brought to {}; measure again, or use the ddpprof "
@@ -252,10 +271,10 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
       if (!write) sql = open_sql(path, SQLite::OPEN_READONLY, options);
     }
     if (version > schema_version)
-      throw DatabaseError(ErrorKind::newer_version, path,
-                          fmt::format("{}: schema version {}, this program knows up to {}; use the newer ddpprof that "
-                                      "wrote it",
-                                      path.string(), version, schema_version));
+      throw DatabaseError(
+          ErrorKind::newer_version, path,
+          fmt::format("{}: schema version {}, this program supports up to {}; use the newer ddpprof that wrote it",
+                      path.string(), version, schema_version));
     require_tables(*sql, path);
     return Database(path, std::move(sql));
   } catch (const SQLite::Exception& failure) {
