@@ -142,12 +142,10 @@ class Run : public Subcommand {
     measure::SweepTarget target =
         resume_ ? resumed(options, read.scenario, plan, context) : measure::create_database(options);
     store::Database& database = target.database;
-    if (!context.quiet) {
-      context.messages << plan_heading(read.scenario, plan);
-      for (const std::string& warning : scenario_queries::rate_warnings(read.scenario))
-        context.messages << "learning rate, " << warning << '\n';
-      context.messages << std::flush;
-    }
+    if (!context.quiet) context.messages << plan_heading(read.scenario, plan);
+    for (const std::string& warning : scenario_queries::rate_warnings(read.scenario))
+      context.messages << "learning rate, " << warning << '\n';
+    context.messages << std::flush;
     try {
       measure::sweep(database, read.scenario, plan, options, context.messages);
       return write_results(database, read.scenario, format, "run", context);

@@ -21,7 +21,7 @@ namespace ddpprof::cli {
 struct Context {
   std::ostream& out;       // standard output: tables
   std::ostream& messages;  // standard error: everything else
-  bool quiet = false;      // -q: neither progress nor notes; errors are always printed
+  bool quiet = false;      // -q: neither progress nor notes; warnings and errors are always printed
   bool full = false;       // --full: the whole report instead of one screen
   bool out_is_terminal = false;
   int width = 0;       // columns of tables: of the terminal of `out`, otherwise COLUMNS; 0: the default

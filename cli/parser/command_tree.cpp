@@ -35,7 +35,8 @@ CommandTree::CommandTree(Context& context)
   for (const auto& subcommand : subcommands) {
     CLI::App* app = root->add_subcommand(std::string(subcommand->name()), std::string(subcommand->summary()));
     app->set_help_flag("-h,--help", "Print this help and exit");
-    app->add_flag("-q,--quiet", context.quiet, "Print neither progress nor notes; errors are always printed");
+    app->add_flag("-q,--quiet", context.quiet,
+                  "Print neither progress nor notes; warnings and errors are always printed");
     app->footer(footer_of(*subcommand));
     subcommand->declare(*app);
     for (const char* name : {"--format", "--full", "--plot", "--progress", "--quiet"})
