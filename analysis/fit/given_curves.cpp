@@ -101,8 +101,9 @@ GivenCurves join_curves(const std::vector<collective::Curve>& given, const Messa
     const collective::Curve& curve = all.curves.emplace_back(joined_runs(runs));
     const double differ = runs.size() > 1 ? runs_apart(runs, job) : 1.0;
     double& sd = curve.hosts() > 1 ? all.runs_across : all.runs_inside;
-    // The mean of n is not further from one of them than 1 - 1/n of the distance between the ends.
-    sd = std::max(sd, (1.0 - 1.0 / static_cast<double>(runs.size())) * std::log(differ) / normal_95_percent);
+    // The mean of n is not further from one of them than 1 - 1/n of the distance between the ends. 1.4 standard
+    // deviations to each side: a 90 % interval of drawn values then contains the ends.
+    sd = std::max(sd, (1.0 - 1.0 / static_cast<double>(runs.size())) * std::log(differ) / 1.4);
     if (differ > alike)
       all.warnings.push_back(std::to_string(runs.size()) + " runs with " + placement_text(curve) + " differ by up to " +
                              number_text(differ) +

@@ -107,7 +107,7 @@ CollectiveSeries::CollectiveSeries(const std::string& op, const std::vector<Coll
         fastest = std::min(fastest, time_s), slowest = std::max(slowest, time_s);
       }
       const double mean = sum / static_cast<double>(medians.size());
-      sweep.times.push_back({bytes, std::exp(mean)});
+      sweep.times.push_back({bytes, medians.size() == 1 ? medians.front() : std::exp(mean)});
       sweep.apart.push_back(std::max(std::log(slowest) - mean, mean - std::log(fastest)));
       sweep.differ = std::max(sweep.differ, slowest / fastest);
     }
