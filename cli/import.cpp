@@ -77,17 +77,17 @@ class Import : public Subcommand {
                  "Import runs with missing ranks, marked as partial (folders of ddpprof worker)");
     app.add_option("--batch-per-worker", batch_per_worker_,
                    "Samples per rank and micro-batch, if the traces do not contain this number")
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the traces have no message sizes")
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     app.add_option("--workers", workers_, "Number of ranks of the job, if the traces do not contain it")
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     app.add_option("--nodes", nodes_, "Number of hosts (default: the hosts that the traces name, otherwise 1)")
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     app.add_option("--cores", cores_, "Cores of a host, for traces of CPUs (default: the number of ranks)")
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     app.add_option("--log-ranks", log_ranks_, "Number of ranks of an nccl-tests log, if the log does not contain it")
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     app.add_option("--model", model_, "Name of the model (default: from the first trace's name)");
     app.add_flag("--no-raw", no_raw_,
                  "Leave out single events: the database is smaller, and its timeline does not show them");

@@ -73,6 +73,13 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return "";
 }
 
+std::string from_one(const std::string& text) {
+  long long value = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value >= 1) return "";
+  return text + " is below 1 (expected a whole number from 1 on)";
+}
+
 std::vector<long long> parse_worker_list(const std::string& text, const std::string& option) {
   std::vector<long long> workers;
   std::size_t begin = 0;
@@ -81,8 +88,10 @@ std::vector<long long> parse_worker_list(const std::string& text, const std::str
     const std::string part = text.substr(begin, comma - begin);
     long long value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 1 || value > 1'000'000) {
-      throw Failure(ExitCode::usage, option + ": '" + part + "' is not a whole number",
+    const bool whole = error == std::errc() && end == part.data() + part.size();
+    if (!whole || value < 1 || value > 1'000'000) {
+      throw Failure(ExitCode::usage,
+                    option + ": '" + part + (whole ? "' is not from 1 to 1000000" : "' is not a whole number"),
                     "whole numbers from 1 to 1000000 separated by commas, e.g. 8,64", "correct the list");
     }
     workers.push_back(value);

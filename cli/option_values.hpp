@@ -47,6 +47,10 @@ measure::ProgressForm checked_progress(const std::string& word, bool terminal, b
 // Returns the candidate that `word` may be a misspelling of, otherwise "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// For CLI::Option::check: returns why a whole number is not 1 or more; empty if it is, and for other texts, which the
+// parser rejects itself.
+std::string from_one(const std::string& text);
+
 // Parses "8,64" to {8, 64}, sorted, without duplicates. Throws Failure (usage) that names `option` unless all are whole
 // numbers from 1 to 1000000.
 std::vector<long long> parse_worker_list(const std::string& text, const std::string& option);

@@ -166,7 +166,7 @@ class Run : public Subcommand {
     };
     add(app.add_option("--batches", batches_, "Values of {batch}, e.g. 16,32: each N is measured with each of them"));
     add(app.add_option("--nodes", of_command_.nodes, "Number of hosts that the command uses: {nodes} (default 1)"))
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     add(app.add_option("--lr", of_command_.learning_rate, "Learning rate: {lr}"));
     add(app.add_option("--repeats", repeats_, "Runs of each N and batch (default 1)"))
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}));
@@ -181,9 +181,9 @@ class Run : public Subcommand {
         ->type_name("TRACER")
         ->capture_default_str();
     add(app.add_option("--job-timeout", of_command_.timeout_s, "Seconds after which a run is ended (default 1800)"))
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     add(app.add_option("--grace", of_command_.grace_s, "Seconds from SIGTERM to SIGKILL (default 30)"))
-        ->check(CLI::PositiveNumber);
+        ->check(from_one);
     add(app.add_option("--model", model_, "Name of the model (default: the database's)"));
     add(app.add_flag("--keep-traces", keep_traces_, "Keep the traces in FILE.db.d"));
     add(app.add_flag("--no-raw", no_raw_, "Leave out single events: the database is smaller"));

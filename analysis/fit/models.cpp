@@ -47,6 +47,8 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
   }
   models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves,
                                      message_sizes(models.measured.ddp));
+  if (!models.all_reduce.usable && models.all_reduce.points.empty() && !models.measured.unlike_batches.empty())
+    models.all_reduce.status = "not usable: " + models.measured.unlike_batches;
   models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
   // The threads of an imported job are those that its program set. One N alone does not show that they follow the
   // cores.

@@ -46,14 +46,18 @@ std::optional<RecordedTraining> recorded_training(SQLite::Database& db,
   const Configuration* first = of_models_workload(configurations);
   if (first == nullptr) return std::nullopt;
   RecordedTraining training{first->world_size, first->batch_per_worker, std::max<std::int64_t>(1, first->accumulation),
-                            "", 0.0};
+                            "", 0.0, {}};
   for (const Configuration& c : configurations)
     if (workload_of(c) == workload_of(*first)) training.workers = std::min(training.workers, c.world_size);
   SQLite::Statement query(db,
-                          "SELECT json_extract(options, '$.optimizer') FROM measurement WHERE id = ? AND "
-                          "json_valid(options)");
+                          "SELECT json_extract(options, '$.optimizer'), json_extract(options, '$.betas[0]'), "
+                          "json_extract(options, '$.betas[1]') FROM measurement WHERE id = ? AND json_valid(options)");
   query.bind(1, first->measurements.front());
-  if (query.executeStep() && query.getColumn(0).isText()) training.optimizer = query.getColumn(0).getString();
+  if (query.executeStep()) {
+    if (query.getColumn(0).isText()) training.optimizer = query.getColumn(0).getString();
+    if (!query.getColumn(1).isNull() && !query.getColumn(2).isNull())
+      training.betas = {query.getColumn(1).getDouble(), query.getColumn(2).getDouble()};
+  }
   training.no_rate = reason_without_rate(db, *first);
   std::set<double> rates;
   for (const Configuration& c : configurations)

@@ -22,7 +22,7 @@ struct LearningRateOptions {
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
   bool adaptive_optimizer = false;
-  learning_rate::AdamSettings adam = {};                   // at the base batch
+  learning_rate::AdamSettings adam = {};  // at the base batch
   learning_rate::Rule rule = learning_rate::Rule::linear;  // of learning_rates
   learning_rate::Decay decay;  // of the schedules; learning_rates returns the rates before the decay
   std::optional<double> noise_scale_samples = {};  // of the gradient; AdaScale's gain depends on it

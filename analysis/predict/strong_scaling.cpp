@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include "analysis/predict/predictor.hpp"
+#include "simulator/stats/interval.hpp"
+#include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -18,6 +20,16 @@ std::string batch_refusal(const BatchFit& fit, std::int64_t measured, std::int64
   if (batch >= fit.batches.front() && batch <= fit.batches.back()) return "";
   return "a batch of " + std::to_string(batch) + " per worker is outside of the measured batches, " +
          std::to_string(fit.batches.front()) + " to " + std::to_string(fit.batches.back()) + advice;
+}
+
+// Returns the measured steps of exactly this configuration, if it differs from the job's profiles in the batch alone.
+const StepProfile* measured_with(const MeasuredJob& job, std::int64_t workers, std::int64_t batch) {
+  const auto& all = job.models().measured.other_batches;
+  const auto of_strategy = all.find(job.strategy());
+  if (of_strategy == all.end()) return nullptr;
+  const auto found = of_strategy->second.find({workers, batch});
+  return found != of_strategy->second.end() && job.ran_on(found->second, job.machine_for(workers)) ? &found->second
+                                                                                                   : nullptr;
 }
 
 }  // namespace
@@ -45,6 +57,16 @@ StrongScaling strong_scaling(const Predictor& predictor, std::span<const std::in
       continue;
     }
     point.batch_per_worker = all.global_batch / passes;
+    if (const StepProfile* measured = measured_with(job, count, point.batch_per_worker)) {
+      const stats::Interval range = stats::clustered_median_interval(measured->step_repeats, job.options().confidence);
+      point.step_s = stats::median(measured->step_s);
+      point.low_s = std::min(range.low, point.step_s);
+      point.high_s = std::max(range.high, point.step_s);
+      point.confidence = std::min(job.options().confidence, range.achieved_confidence);
+      point.throughput = static_cast<double>(all.global_batch) / point.step_s;
+      all.points.push_back(std::move(point));
+      continue;
+    }
     const StepProfile& profile = job.nearest(job.machine_for(count));
     point.refusal = batch_refusal(job.compute().batch, profile.batch_per_worker, point.batch_per_worker);
     WhatIf change;

@@ -1,7 +1,8 @@
 // Strong scaling: the step of a fixed global batch, which N workers divide among themselves.
 //
 // The batch of a worker is global batch / (N · accumulation), and accumulation stays as measured. How compute changes
-// with the batch is measured, not assumed: a batch outside of the measured batches is refused.
+// with the batch is measured, not assumed: a batch outside of the measured batches is refused. A measured configuration
+// has its measured step.
 #pragma once
 
 #include <cstdint>

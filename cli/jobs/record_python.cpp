@@ -48,10 +48,18 @@ Tracers::Tracers(const std::string& name, const measure::RecordingOptions& given
       throw Failure(ExitCode::usage,
                     "--delay, --duration, --toggle-signal and --step-range bound the native tracer only",
                     "--steps with --tracer torch", "leave them out, or use --tracer native");
-    if (!asked) return;  // the user bounded the native tracer
+    if (!asked) {  // the user bounded the native tracer
+      left_out_ = "torch.profiler was left out, because --delay, --duration, --toggle-signal and --step-range bound the "
+                  "native tracer only";
+      return;
+    }
   }
   window_ = window_of(bounds);
   if (!window_ && asked) refuse_window("--steps", given.steps, "--tracer " + name);
+  if (!window_)
+    left_out_ = fmt::format("torch.profiler was left out, because --steps {} are too few for it: give at least {} steps "
+                            "from step {} on, for example --steps 10-49",
+                            given.steps, python_tracer::least_window_steps, python_tracer::least_first_step);
 }
 
 std::map<std::string, std::string> Tracers::environment(const std::filesystem::path& recording) const {

@@ -34,6 +34,8 @@ class Tracers {
 
   bool native() const { return native_; }
   bool torch() const { return window_.has_value(); }
+  // Returns why torch.profiler was left out although the tracer is chosen automatically; empty if it was not.
+  const std::string& left_out() const { return left_out_; }
 
   // Returns the variables of the Python module. Makes the folder of its files in `recording`. Empty without torch.
   std::map<std::string, std::string> environment(const std::filesystem::path& recording) const;
@@ -45,6 +47,7 @@ class Tracers {
   bool native_ = true;
   python_tracer::Mode mode_ = python_tracer::Mode::automatic;
   std::int64_t noise_steps_ = 0;
+  std::string left_out_;
   std::optional<python_tracer::StepWindow> window_;
 };
 

@@ -14,7 +14,6 @@ import atexit
 import contextlib
 import gc
 import json
-import math
 import os
 import sys
 import threading
@@ -55,60 +54,6 @@ def _models(torch):
     return [module for module in modules if id(module) not in parts and trained(module)]
 
 
-def _numel(parameter):
-    """Returns the number of elements of the whole parameter, also if DeepSpeed's ZeRO 3 has taken it away."""
-    return getattr(parameter, "ds_numel", None) or parameter.numel()
-
-
-class _ModelFacts:
-    """What one step of DistributedDataParallel, or of a model without it, shows: its batch, and how often its forward runs.
-
-    Is itself the model's forward hook during that step.
-    """
-
-    _torchdynamo_disable = True
-
-    def __init__(self, model):
-        self.model = model
-        self.batch = None
-        self.forwards = 0
-        self.handle = model.register_forward_pre_hook(self, with_kwargs=True)
-
-    def trained(self):
-        return [p for p in self.model.parameters() if p.requires_grad]
-
-    def __call__(self, module, args, kwargs):
-        try:
-            import torch
-
-            if not (module.training and torch.is_grad_enabled()):
-                return
-            self.forwards += 1
-            if self.batch is None:
-                self.batch = _first_dimension((args, kwargs))
-        except Exception:  # a fact is unknown; the job goes on
-            pass
-
-    def __reduce__(self):
-        """In a copy of the model (pickle, deepcopy) the hook is a function that does nothing."""
-        return getattr, (contextlib.nullcontext(), "__exit__")
-
-
-def _first_dimension(value, depth=0):
-    """Returns the first dimension of the first tensor in nested containers, or None."""
-    shape = getattr(value, "shape", None)
-    if shape is not None and hasattr(value, "dtype"):
-        return int(shape[0]) if len(shape) > 0 else None
-    if depth > 4:
-        return None
-    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    for one in values:
-        found = _first_dimension(one, depth + 1)
-        if found is not None:
-            return found
-    return None
-
-
 class Tracer:
     def __init__(self, report):
         self.report = report
@@ -128,6 +73,7 @@ class Tracer:
         self.counts = {}  # ended steps, by _key()
         self.leader = None
         self.others = 0  # steps of other optimizers since the leader's last step
+        self.other_kinds = set()
         self.ended = False
         self.models = []
         self.facts = {}
@@ -152,6 +98,7 @@ class Tracer:
         now_ns = time.monotonic_ns()
         key = _key(optimizer)
         if self.leader is not None and key != self.leader:
+            self.other_kinds.add(type(optimizer).__name__)
             return self.other_step()
         self.others = 0
         done = self.counts[key] = self.counts.get(key, 0) + 1  # steps 0 … done - 1 have ended
@@ -223,11 +170,11 @@ class Tracer:
 
         if self.start - 1 <= self.first:  # no step without the profiler
             raise RuntimeError("the window of steps is too short")
-        wrappers = _wrappers()
+        wrappers, facts_of = _wrappers(), _neighbour("_ddpprof_facts")
         self.wrapped = bool(wrappers)
         for model in wrappers or _models(torch):
             try:
-                self.models.append(_ModelFacts(model))
+                self.models.append(facts_of.ModelFacts(model))
             except Exception:  # an older torch, a ScriptModule: no such hooks; the importer derives the batch from shapes
                 pass
 
@@ -237,12 +184,14 @@ class Tracer:
         for one in self.models:
             one.handle.remove()
         used = [one for one in self.models if one.forwards > 0]
-        facts = self.facts
+        facts, facts_of = self.facts, _neighbour("_ddpprof_facts")
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+        owned = {id(p) for p in parameters}
+        used = [one for one in used if any(id(p) in owned for p in one.trained())] or used
         if used:
-            main = max(used, key=lambda one: sum(_numel(p) for p in one.trained()))
+            main = max(used, key=lambda one: sum(facts_of.numel(p) for p in one.trained()))
             parameters = main.trained()
-            facts.update(batch=main.batch, sharding=_sharding(main.model))
+            facts.update(facts_of.batches(main.batches), sharding=facts_of.sharding(main.model))
             if self.wrapped:
                 facts.update(
                     accumulation=main.forwards,
@@ -251,16 +200,25 @@ class Tracer:
                     gradient_as_bucket_view=getattr(main.model, "gradient_as_bucket_view", None),
                 )
         facts.update(
-            parameter_count=sum(_numel(p) for p in parameters),
-            parameter_bytes=sum(_numel(p) * p.element_size() for p in parameters),
+            parameter_count=sum(facts_of.numel(p) for p in parameters),
+            parameter_bytes=sum(facts_of.numel(p) * p.element_size() for p in parameters),
             optimizer=type(optimizer).__name__,
-            learning_rate=_learning_rate(optimizer),
+            **facts_of.rates(optimizer),
             threads=torch.get_num_threads(),
-            **_neighbour("_ddpprof_host").facts(),
+            **facts_of.host(),
             python=sys.version.split()[0],
             torch=str(torch.__version__),
         )
-        self.models = []
+        self.models = [main] if used else []
+
+    def watch_batches(self):
+        """The batch of one step may be the last, smaller one of an epoch: those of the traced steps show the usual one."""
+        for one in self.models:
+            one.watch()
+
+    def leave_models(self):
+        for one in self.models:
+            one.handle.remove()
 
     # The profiler.
     def start_profiler(self):
@@ -283,6 +241,7 @@ class Tracer:
             self.profiler.start()
         self.local.end = _ThreadEnd(self)
         self.guard(torch.autograd.profiler.profile)
+        self.watch_batches()
         self.report("tracing", first=self.start, last=self.last)
 
     @staticmethod
@@ -340,6 +299,11 @@ class Tracer:
         begin_ns = time.monotonic_ns()
         facts = dict(self.facts, format=_FORMAT, attempt=int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")))
         facts["last_step"] = min(self.counts[self.leader] - 1, self.last)  # a step after it is not complete
+        self.leave_models()
+        for one in self.models:
+            facts.update(_neighbour("_ddpprof_facts").batches(one.batches))
+        if self.other_kinds:
+            facts["other_optimizers"] = sorted(self.other_kinds)
         facts["untraced"] = {"first": self.first, "begin_ns": self.begin_ns, "durations_ns": self.durations_ns}
         torch.autograd._add_metadata_json("ddpprofJob", json.dumps(facts))
         profiler = self.stop_profiler()
@@ -356,8 +320,7 @@ class Tracer:
         """Removes everything without a trace. The reason is reported, unless it is None."""
         try:
             self.leave_noise()
-            for one in self.models:
-                one.handle.remove()
+            self.leave_models()
             self.end_annotation()
             if self.profiler is not None:
                 self.stop_profiler()
@@ -418,23 +381,6 @@ def _noise_watch(optimizer, first):
     import torch
 
     return _neighbour("_ddpprof_noise").NoiseWatch(torch, _wrappers(), optimizer, first)
-
-
-def _sharding(model):
-    """Returns what divides parameters or optimizer state between the ranks, if the model's class states it, or None."""
-    try:
-        stage = type(model).zero_optimization_stage(model)
-        return "ZeRO stage %d of DeepSpeed" % stage if stage > 0 else None
-    except Exception:  # not DeepSpeed's
-        return None
-
-
-def _learning_rate(optimizer):
-    try:
-        rate = float(optimizer.param_groups[0]["lr"])
-        return rate if math.isfinite(rate) else None  # JSON has no infinity
-    except Exception:
-        return None
 
 
 class _ThreadEnd:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -217,10 +218,22 @@ KeySpec entry_spec(const KeySpec& list) {
   return entry;
 }
 
+// A command as one text: its words as a list, as far as spaces separate them.
+std::string words_in_quotes(const std::string& text) {
+  std::istringstream words(text);
+  std::string list;
+  for (std::string word; words >> word;) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", shortened(word));
+  return list;
+}
+
 bool check_list(const KeySpec& spec, const YAML::Node& node, std::vector<Complaint>& complaints) {
   if (!node.IsSequence()) {
-    const char* form = spec.type == KeyType::text_list ? "; write [\"{}\"]" : "; write [{}]";
-    const std::string hint = node.IsScalar() ? fmt::format(fmt::runtime(form), shortened(node.Scalar())) : "";
+    std::string hint;
+    if (node.IsScalar() && spec.type == KeyType::text_list)
+      hint = fmt::format("; write [{}]", spec.multiline ? words_in_quotes(node.Scalar())
+                                                        : fmt::format("\"{}\"", shortened(node.Scalar())));
+    else if (node.IsScalar())
+      hint = fmt::format("; write [{}]", shortened(node.Scalar()));
     complain(spec, node, complaints, describe(node), hint);
     return false;
   }

@@ -89,6 +89,10 @@ RateQuestion recorded_question(store::Database& database) {
     fit::LearningRateOptions& options = question.options;
     options.adam = metrics::usual_settings(metrics::family_of(training->optimizer));
     if (question.base_known) options.base_lr = training->learning_rate;
+    if (training->betas) {
+      options.adam.beta1 = training->betas->first;
+      options.adam.beta2 = training->betas->second;
+    }
     options.base_workers = training->workers;
     options.samples_per_worker = question.batch * question.accumulation;
     options.samples = options.epochs = 1;  // not used while steps_known is false

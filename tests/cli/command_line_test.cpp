@@ -92,7 +92,8 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
        "ddpprof predict: --workers: 'x' is not a whole number (expected whole numbers from 1 to 1000000 separated "
        "by "
        "commas, e.g. 8,64); correct the list"},
-      {{"predict", "DB", "--workers", "0"}, "…ddpprof predict: --workers: '0' is not a whole number"},
+      {{"predict", "DB", "--workers", "0"}, "…ddpprof predict: --workers: '0' is not from 1 to 1000000"},
+      {{"import", "DB", "--nodes", "0"}, "…ddpprof import: --nodes: 0 is below 1 (expected a whole number from 1 on)"},
       {{"predict", "DB", "--workers", "8,"}, "…ddpprof predict: --workers: '' is not a whole number"},
       {{"predict", "DB", "--workers", "8", "--confidence", "1"},
        "ddpprof predict: --confidence: the value is not between 0 and 1 (expected e.g. 0.9)"},

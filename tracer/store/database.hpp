@@ -32,9 +32,8 @@ struct OpenOptions {
 
 class Database {
  public:
-  // Creates an empty database with every table and view, but without indexes (finish_load creates them). An existing
-  // ddpprof database is replaced only with Replace::yes; another file is never replaced. If several processes create the
-  // same file at once, one of them gets it. Throws DatabaseError.
+  // Creates an empty database with every table and view, but without indexes (finish_load makes them). Replaces a
+  // ddpprof database only with Replace::yes, no other file. Of concurrent creators one succeeds. Throws DatabaseError.
   static Database create(const std::filesystem::path&, Replace = Replace::no, const OpenOptions& = {});
   // Opens read-only. A file of a killed load or of an older program is first brought up to date, which needs write
   // permission once. Throws DatabaseError.

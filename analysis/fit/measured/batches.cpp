@@ -46,14 +46,20 @@ void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& othe
       pool.profile.strategy = info.strategy;
       pool.profile.machine = info.machine;
       pool.profile.parameter_bytes = info.parameter_bytes;
+      pool.profile.element_bytes = element_bytes_of(info);
       pool.profile.accumulation = info.accumulation;
       pool.profile.batch_per_worker = info.batch_per_worker;
     }
     const ProfilerCost profiler(steps);
     add_steps(pool, profiler.removed(steps), profiler.removed(read_collectives(sql, info.id), steps));
   }
-  for (auto& [key, pool] : pools)
-    if (!pool.profile.step_s.empty()) measured.batches[std::get<0>(key)].push_back(batch_point(condense(pool)));
+  for (auto& [key, pool] : pools) {
+    if (pool.profile.step_s.empty()) continue;
+    const auto& [strategy, workers, batch] = key;
+    const StepProfile& profile =
+        measured.other_batches[strategy].insert_or_assign({workers, batch}, condense(pool)).first->second;
+    measured.batches[strategy].push_back(batch_point(profile));
+  }
   for (auto& [strategy, points] : measured.batches) {
     const auto& profiles = strategy == "ddp" ? measured.ddp : measured.dp;
     for (const auto& [workers, profile] : profiles) points.push_back(batch_point(profile));

@@ -265,6 +265,7 @@ Measured load(store::Database& database) {
       pool.profile.strategy = info.strategy;
       pool.profile.machine = machine;
       pool.profile.parameter_bytes = info.parameter_bytes;
+      pool.profile.element_bytes = element_bytes_of(info);
       pool.profile.accumulation = info.accumulation;
       pool.profile.batch_per_worker = info.batch_per_worker;
       pool.profile.bucket_cap_mb = info.bucket_cap_mb;

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/collective/curve.hpp"
@@ -66,13 +67,14 @@ struct StepProfile {
   Machine machine;
   std::string strategy;
   std::int64_t parameter_bytes = 0;
+  double element_bytes = 0.0;                     // of a parameter; 0: unknown
   std::vector<double> step_s;                     // mean over the ranks, one a measured step
   std::vector<std::vector<double>> step_repeats;  // the same, by repeat
   StepShares shares;                // means over the steps: medians of the parts would not add up to the median step
   double samples_per_worker = 0.0;  // of one step
   double data_s = 0.0;              // data wait and host to device
   double buffers_s = 0.0;
-  double forward_s = 0.0;   // everything else before the last backward starts
+  double forward_s = 0.0;   // forwards, and the backwards before the last one; on a device also the time between them
   double backward_s = 0.0;  // to the last gradient; dp: the backward phase
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
   double optimizer_s = 0.0;
@@ -146,10 +148,13 @@ struct Measured {
   // By strategy: points of the profiles, and of workloads that differ from the profiles in the batch alone. Empty if
   // every run had the same batch.
   std::map<std::string, std::vector<BatchPoint>> batches;
+  // By strategy, N and batch: runs that differ from the profiles in the batch alone.
+  std::map<std::string, std::map<std::pair<std::int64_t, std::int64_t>, StepProfile>> other_batches;
   // All-reduces of imported nccl-tests logs. They replace the fitted links.
   std::vector<collective::Curve> curves;
   std::vector<std::string> warnings;  // inconsistencies found while reading
   bool mixed = false;                 // other workloads were left out
+  std::string unlike_batches;         // several ranks with another batch than the one that is used, in words
   bool no_common_step = false;        // of a measurement, steps were recorded, but none by every rank
   bool imported = false;              // all data are from other programs' files, so nothing can be measured again
   // Message and advice of the import if the training is not data-parallel.

@@ -14,6 +14,7 @@ namespace {
 // The parts of one rank's step, in seconds.
 struct Parts {
   double data, buffers, forward, backward, tail, optimizer;
+  double before;  // outside of every phase, before the last backward: it delays the gradients and is not compute
   double compute() const { return forward + backward + optimizer; }
 };
 
@@ -47,6 +48,13 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   }
   parts.forward =
       std::max(0.0, seconds(*step.backward_start_ns - step.early_optimizer_ns) - parts.data - parts.buffers);
+  // A script that waits, logs or reads files between its phases does not compute. On a device the host may run ahead, and
+  // the time between phases is that of launches.
+  if (!step.device_idle_ns && step.forward_ns > 0) {
+    const double phases = seconds(step.forward_ns + step.backward_ns - step.last_backward_ns);
+    parts.before = std::max(0.0, parts.forward - phases);
+    parts.forward -= parts.before;
+  }
   const std::int64_t end_ns = *step.backward_start_ns + step.last_backward_ns;
   std::int64_t computed_ns = step.last_ready_ns.value_or(end_ns);
   if (!step.last_ready_ns && last_collective_end_ns) {
@@ -174,7 +182,7 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
       pool.shares.push_back(
           shares_of(step, ddp, pool.profile.machine.workers > 1, exposed_wait_ns(step, of_step[step.id])));
     compute_by_rank[step.rank].push_back(compute);
-    reach_s[step.step].push_back(parts.forward + parts.backward);
+    reach_s[step.step].push_back(parts.before + parts.forward + parts.backward);
   }
   for (const auto& [index, of_ranks] : step_s) pool.profile.step_repeats.back().push_back(stats::mean(of_ranks));
   const std::vector<double>& of_repeat = pool.profile.step_repeats.back();

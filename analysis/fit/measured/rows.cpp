@@ -34,7 +34,7 @@ std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
   SQLite::Statement query(
       sql,
       "SELECT id, kind, strategy, world_size, threads_per_rank, cores, nodes, backend, device, "
-      "parameter_bytes, model, batch_per_worker, accumulation, precision, options, machines FROM measurement WHERE "
+      "parameter_bytes, model, batch_per_worker, accumulation, precision, options, machines, parameter_count FROM measurement WHERE "
       "status <> 'failed' AND world_size >= 1 ORDER BY id");
   std::vector<MeasurementInfo> rows;
   while (query.executeStep()) {
@@ -51,6 +51,7 @@ std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
     row.machine.machines =
         std::clamp<std::int64_t>(optional_ns(query, 15).value_or(row.machine.nodes), 1, row.machine.workers);
     row.parameter_bytes = query.getColumn(9).getInt64();
+    row.parameter_count = query.getColumn(16).getInt64();
     row.batch_per_worker = query.getColumn(11).getInt64();
     row.accumulation = std::max<std::int64_t>(1, query.getColumn(12).getInt64());
     row.workload = {query.getColumn(10).getString(), row.batch_per_worker, row.accumulation,

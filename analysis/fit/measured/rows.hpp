@@ -17,7 +17,7 @@ struct MeasurementInfo {
   std::string kind, strategy;
   WorkloadKey workload;
   Machine machine;
-  std::int64_t parameter_bytes = 0;
+  std::int64_t parameter_bytes = 0, parameter_count = 0;
   std::int64_t batch_per_worker = 0;  // of one micro-batch
   std::int64_t accumulation = 1;
   std::optional<double> bucket_cap_mb;
@@ -25,6 +25,13 @@ struct MeasurementInfo {
   bool compressed = false;  // gradients are sent at another precision than their own
   bool from_log = false;    // a sweep of nccl-tests: one time per size; the machines may be unknown
 };
+
+// Bytes of a parameter; 0 if unknown.
+inline double element_bytes_of(const MeasurementInfo& info) {
+  return info.parameter_count > 0
+             ? static_cast<double>(info.parameter_bytes) / static_cast<double>(info.parameter_count)
+             : 0.0;
+}
 
 struct StepInfo {
   std::int64_t id = 0, rank = 0, step = 0;

@@ -77,6 +77,14 @@ Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measur
       if (info.kind == "bench-comm" || info.workload != workload || others.contains(info.id)) continue;
       ids += (ids.empty() ? " " : ", ") + std::to_string(info.id);
     }
+    if (workload.without_batch() == key.without_batch())
+      for (const MeasurementInfo& info : all)
+        if (trains(info) && info.workload == workload && info.machine.workers > 1 && !others.contains(info.id) &&
+            measured.unlike_batches.empty())
+          measured.unlike_batches = "N = " + std::to_string(info.machine.workers) + " was measured with a batch of " +
+                                    std::to_string(workload.batch_per_worker) + " per worker, and not of " +
+                                    std::to_string(key.batch_per_worker) +
+                                    ": measure every N with the same batch per worker";
     if (!ids.empty()) left_out += "; not used: " + workload.text() + " (measurements" + ids + ")";
   }
   if (left_out.empty()) return chosen;

@@ -276,7 +276,9 @@ void KinetoReader::mark(const Event& event, Span time) {
       }
       break;
     case 'a':
-      if (name.starts_with("aten::cudnn_") || name.starts_with("aten::miopen_")) count_launch(name);
+      // cudnn_is_acceptable only asks, also on a CPU: LSTM and GRU call it.
+      if ((name.starts_with("aten::cudnn_") && name != "aten::cudnn_is_acceptable") || name.starts_with("aten::miopen_"))
+        count_launch(name);
       break;
     case 'c':
       if (name.starts_with("c10d::")) return host_call(event, time, CollectiveMark::c10d);

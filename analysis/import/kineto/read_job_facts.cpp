@@ -1,5 +1,6 @@
 #include "analysis/import/kineto/read_job_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -40,6 +41,22 @@ double positive(const json& object, const char* key) {
   if (found == object.end() || !found->is_number()) return 0.0;
   const auto value = found->get<double>();
   return std::isfinite(value) && value > 0.0 ? value : 0.0;
+}
+
+// Returns the list's first entries; empty if it is missing.
+std::vector<json> list(const json& object, const char* key) {
+  constexpr std::size_t most_entries = 64;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return {};
+  const auto end = found->begin() + static_cast<std::ptrdiff_t>(std::min(found->size(), most_entries));
+  return std::vector<json>(found->begin(), end);
+}
+
+// Returns the number, or nullopt if it is not one from 0 to below 1.
+std::optional<double> share(const json& value) {
+  if (!value.is_number()) return std::nullopt;
+  const auto one = value.get<double>();
+  return one >= 0.0 && one < 1.0 ? std::optional(one) : std::nullopt;
 }
 
 UntracedSteps untraced_steps(const json& object, const char* key) {
@@ -85,6 +102,10 @@ std::optional<JobFacts> read_job_facts(const json& value) {
   if (!value.is_object() || number(value, "format", known_format) != known_format) return std::nullopt;
   JobFacts facts;
   facts.batch = number(value, "batch", most_samples);
+  facts.batch_least = number(value, "batch_least", most_samples);
+  facts.batch_most = number(value, "batch_most", most_samples);
+  facts.batch_forwards = number(value, "batch_forwards", most_samples);
+  facts.batch_others = number(value, "batch_others", most_samples);
   facts.accumulation = number(value, "accumulation", most_samples);
   facts.parameter_count = number(value, "parameter_count", most_bytes);
   facts.parameter_bytes = number(value, "parameter_bytes", most_bytes);
@@ -95,6 +116,14 @@ std::optional<JobFacts> read_job_facts(const json& value) {
   facts.find_unused_parameters = flag(value, "find_unused_parameters");
   facts.gradient_as_bucket_view = flag(value, "gradient_as_bucket_view");
   facts.learning_rate = positive(value, "learning_rate");
+  facts.learning_rate_of_step = positive(value, "learning_rate_of_step");
+  for (const json& rate : list(value, "learning_rates"))
+    if (const double one = positive(json{{"rate", rate}}, "rate"); one > 0.0) facts.learning_rates.push_back(one);
+  if (const std::vector<json> betas = list(value, "betas"); betas.size() == 2)
+    if (const std::optional<double> first = share(betas[0]), second = share(betas[1]); first && second)
+      facts.betas = {*first, *second};
+  for (const json& name : list(value, "other_optimizers"))
+    if (name.is_string()) facts.other_optimizers.push_back(name.get<std::string>().substr(0, most_text));
   facts.sharding = text(value, "sharding");
   facts.optimizer = text(value, "optimizer");
   facts.host = text(value, "host");

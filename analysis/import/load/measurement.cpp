@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -150,8 +151,21 @@ void use_job_facts(const JobFacts& job, store::MeasurementRow& row, nlohmann::js
   if (job.find_unused_parameters) options["find_unused_parameters"] = *job.find_unused_parameters;
   if (job.gradient_as_bucket_view) options["gradient_as_bucket_view"] = *job.gradient_as_bucket_view;
   if (job.learning_rate > 0.0) options["learning_rate"] = job.learning_rate;
+  if (job.betas) options["betas"] = {job.betas->first, job.betas->second};
   if (!job.torch.empty()) versions["torch"] = job.torch;
   if (!job.python.empty()) versions["python"] = job.python;
+}
+
+// Returns the mean of the ranks' known batches, so that N of them are the samples of a step; 0 if all are unknown.
+std::int64_t mean_batch(std::span<const ImportedRank> ranks) {
+  double sum = 0.0;
+  std::int64_t known = 0;
+  for (const ImportedRank& rank : ranks)
+    if (const std::int64_t batch = rank.file->training.batch_per_worker; batch > 0) {
+      sum += static_cast<double>(batch);
+      ++known;
+    }
+  return known > 0 ? std::llround(sum / static_cast<double>(known)) : 0;
 }
 
 void write_memory(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
@@ -287,7 +301,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.model = shared.model_of(job);
   row.parameter_count = training.parameter_count;
   row.parameter_bytes = training.parameter_bytes;
-  if (assignment.world_size_known) row.batch_per_worker = training.batch_per_worker;
+  if (assignment.world_size_known) row.batch_per_worker = mean_batch(ranks);
   row.accumulation = training.accumulation;
   row.precision = "recorded";
   row.threads_per_rank = 1;

@@ -23,10 +23,14 @@ std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, V
   if (groups.size() < 2) return std::nullopt;
   const auto most = std::max_element(groups.begin(), groups.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  // A group that is not larger than each other one is named, too.
+  const bool any_most = std::ranges::count_if(groups, [&](const auto& group) {
+                          return group.second.size() == most->second.size();
+                        }) == 1;
   std::int64_t others = 0;
   std::string who;
   for (const auto& [text, group] : groups) {
-    if (text == most->first) continue;
+    if (any_most && text == most->first) continue;
     for (const RankOfFile* rank : group)
       if (++others <= 16)
         who += fmt::format("{}rank {} ({}) {}", who.empty() ? "" : ", ", rank->rank,
@@ -34,7 +38,7 @@ std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, V
   }
   if (others > 16) who += fmt::format(" and {} more", others - 16);
   return Note{ingest::Severity::warning, "ranks_unlike", others,
-              fmt::format("{}: most ranks {}, but {}", of, most->first, who),
+              fmt::format("{}: {}{}", of, any_most ? "most ranks " + most->first + ", but " : "", who),
               "the first rank's values are used; import the files of one run at a time"};
 }
 
@@ -57,6 +61,9 @@ std::vector<Note> notes_on_differences(std::span<const RankOfFile> ranks) {
   });
   compare("samples of a micro-batch",
           [](const ReadRank& file) { return number_of(file.training.batch_per_worker, ""); });
+  if (!notes.empty() && notes.back().message.starts_with("samples of a micro-batch"))
+    notes.back().advice = "the mean of the ranks is used for the batch of a step; if the files are of several runs, import "
+                          "the files of one run at a time";
   const std::size_t before = notes.size();
   compare("steps", [](const ReadRank& file) { return number_of(file.training.steps, ""); });
   for (std::size_t i = before; i < notes.size(); ++i) {

@@ -13,6 +13,7 @@
 #include "analysis/import/trace/collectives/collective_launches.hpp"
 #include "analysis/import/trace/collectives/collectives.hpp"
 #include "analysis/import/trace/collectives/gradient_group.hpp"
+#include "analysis/import/trace/job/job_notes.hpp"
 #include "analysis/import/trace/job/job_steps.hpp"
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
@@ -81,14 +82,9 @@ class TrainingBuilder {
     report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
     if (rank_.job) {
-      add_job_steps(*rank_.job, rank_.base_ns, product_of({training_.batch_per_worker, training_.accumulation}),
-                    training_.shard);
-      if (rank_.job->accumulation > 0 && training_.steps > 0 && rank_.job->accumulation != training_.accumulation)
-        note(Severity::warning, "accumulation_differs", 1,
-             fmt::format("DDP's forward ran {} times in an optimizer step before the trace, but {} backwards were "
-                         "traced in most steps",
-                         rank_.job->accumulation, training_.accumulation),
-             "the number of traced backwards is used; trace other steps (--steps) if these are not typical");
+      add_job_steps(*rank_.job, rank_.base_ns, training_.shard);
+      for (Note& one : job_notes(*rank_.job, training_.steps > 0 ? training_.accumulation : 0))
+        training_.notes.push_back(std::move(one));
     }
     // Missing buckets are then expected.
     if (recognised.kind != Parallelism::data)
@@ -324,6 +320,12 @@ class TrainingBuilder {
                        passes.updates),
            "if one annotation covers several iterations, call prof.step() after each of them; otherwise the batch is "
            "right if all networks train with the same samples");
+    if (passes.again > 0)
+      note(Severity::warning, "evaluated_again", passes.again,
+           fmt::format("the optimizer's step evaluates its closure {} times with the samples of one batch, as LBFGS does: "
+                       "each evaluation counts as work, not as a micro-batch",
+                       passes.again + 1),
+           "rules for the learning rate are for SGD and Adam, and not for such an optimizer");
     if (passes.other_steps > 0)
       note(Severity::info, "passes_differ", passes.other_steps,
            fmt::format("steps whose number of backwards is not {}, as in most steps", passes.count),
@@ -332,7 +334,8 @@ class TrainingBuilder {
 
   // Micro-batches of different samples in a step.
   static std::int64_t samples_passes(const HostStep& step) {
-    return UsualPasses{static_cast<std::int64_t>(step.passes.size()), 0, updates_of(step)}.accumulation();
+    return UsualPasses{static_cast<std::int64_t>(step.passes.size()), 0, updates_of(step), evaluations_again(step)}
+        .accumulation();
   }
 
   void add_model() {

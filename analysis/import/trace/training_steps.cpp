@@ -190,6 +190,16 @@ std::int64_t updates_of(const HostStep& step) {
   return updates;
 }
 
+std::int64_t evaluations_again(const HostStep& step) {
+  std::int64_t again = 0;
+  for (const Span& optimizer : step.optimizers) {
+    const std::int64_t inside =
+        std::ranges::count_if(step.passes, [&](const Pass& pass) { return runs_inside(optimizer, pass.backward); });
+    again += std::max<std::int64_t>(0, inside - 1);
+  }
+  return again;
+}
+
 UsualPasses usual_passes(const std::vector<const HostStep*>& steps) {
   std::map<std::int64_t, std::int64_t> counts;
   std::int64_t with_any = 0;
@@ -201,13 +211,18 @@ UsualPasses usual_passes(const std::vector<const HostStep*>& steps) {
   std::pair<std::int64_t, std::int64_t> usual{1, 0};
   for (const auto& [passes, count] : counts)
     if (count >= usual.second) usual = {passes, count};
-  std::map<std::int64_t, std::int64_t> updates;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> kinds;  // of updates and evaluations again
   for (const HostStep* step : steps)
-    if (static_cast<std::int64_t>(step->passes.size()) == usual.first) ++updates[updates_of(*step)];
-  std::pair<std::int64_t, std::int64_t> most{1, 0};
-  for (const auto& [number, count] : updates)
-    if (count > most.second) most = {number, count};
-  return {usual.first, with_any - usual.second, most.first};
+    if (static_cast<std::int64_t>(step->passes.size()) == usual.first)
+      ++kinds[{updates_of(*step), evaluations_again(*step)}];
+  std::pair<std::int64_t, std::int64_t> kind{1, 0};
+  std::int64_t most = 0;
+  for (const auto& [one, count] : kinds)
+    if (count > most) {
+      kind = one;
+      most = count;
+    }
+  return {usual.first, with_any - usual.second, kind.first, kind.second};
 }
 
 HostSteps find_steps(RankTrace& rank) {

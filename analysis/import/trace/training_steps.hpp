@@ -52,12 +52,20 @@ HostSteps find_steps(RankTrace&);
 // optimizers update two networks in turn, each after its own backward. At least 1.
 std::int64_t updates_of(const HostStep&);
 
+// Returns the number of backwards that evaluate again what one before has evaluated: Optimizer.step(closure) of LBFGS
+// calls its closure several times with the same samples.
+std::int64_t evaluations_again(const HostStep&);
+
 // The most frequent number of backwards per step, among steps with a backward (ties go to the larger number; 1 without
-// a backward), the number of steps with another number, and the most frequent updates_of() of the usual steps.
+// a backward), the number of steps with another number, and the most frequent updates_of() and evaluations_again() of
+// the usual steps.
 struct UsualPasses {
-  std::int64_t count = 1, other_steps = 0, updates = 1;
+  std::int64_t count = 1, other_steps = 0, updates = 1, again = 0;
   // Micro-batches whose gradients one update sums.
-  std::int64_t accumulation() const { return count % updates == 0 ? count / updates : count; }
+  std::int64_t accumulation() const {
+    const std::int64_t different = count - again;
+    return different % updates == 0 ? different / updates : different;
+  }
 };
 UsualPasses usual_passes(const std::vector<const HostStep*>&);
 

@@ -40,13 +40,16 @@ Machine MeasuredJob::machine_for(std::int64_t workers) const {
 const StepProfile* MeasuredJob::measured_on(const Machine& machine) const {
   const auto found = profiles().find(machine.workers);
   if (found == profiles().end()) return nullptr;
-  const StepProfile& profile = found->second;
+  return ran_on(found->second, machine) ? &found->second : nullptr;
+}
+
+bool MeasuredJob::ran_on(const StepProfile& profile, const Machine& machine) const {
   if (options_.dedicated) {
     // Enough cores for every rank are not enough: ranks on one host also share its memory, caches and clock.
     const bool alone = profile.machine.device == "cuda" || profile.machine.workers == 1;
-    return alone && profile.machine.threads_per_rank == machine.threads_per_rank ? &profile : nullptr;
+    return alone && profile.machine.threads_per_rank == machine.threads_per_rank;
   }
-  return same_machine(profile.machine, machine) ? &profile : nullptr;
+  return same_machine(profile.machine, machine);
 }
 
 bool MeasuredJob::needs_unmeasured_links(const Machine& machine) const {

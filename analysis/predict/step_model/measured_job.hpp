@@ -30,6 +30,8 @@ class MeasuredJob {
   Machine machine_for(std::int64_t workers) const;
   // Returns the profile measured on this machine, or nullptr.
   const StepProfile* measured_on(const Machine&) const;
+  // Returns true if this profile was measured on this machine.
+  bool ran_on(const StepProfile&, const Machine&) const;
   // Returns true if the machine has several nodes, and neither a step nor a benchmark nor a log of all-reduces used
   // links between such nodes. Dedicated cores are a question about cores: its links are those that were measured.
   bool needs_unmeasured_links(const Machine&) const;

@@ -84,6 +84,11 @@ std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& chan
     return Refusal{"the batch of the measured steps is not recorded: give it with import --batch-per-worker"};
   if (change.host_speed != 1.0 && !last.waits_for_host())
     return Refusal{"no time in which a device waits for the host's launches is recorded, so their speed has no effect"};
+  if (change.gradient_bytes != 1.0 || change.model_bytes != 1.0)
+    for (const int bytes : {1, 2, 8})  // a mean of several kinds is near another number
+      if (std::abs(last.element_bytes / bytes - 1.0) < 0.01)
+        return Refusal{"the parameters have " + std::to_string(bytes) +
+                       (bytes == 1 ? " byte" : " bytes") + " each, and the change is from 4 bytes to 2"};
   if (job.is_ddp()) {
     if (change.gradient_bytes != 1.0 && last.compressed) return Refusal{"the measured runs already compress gradients"};
     return std::nullopt;

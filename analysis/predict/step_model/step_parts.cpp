@@ -32,11 +32,14 @@ void set_compute(Terms& terms, const StepCase& at, const StepParameters& paramet
   // Copies that no kernel hides are not compute, as in measured steps.
   const double copies_s = (whole_s - inside_s) * profile.copies_share / (1.0 - profile.idle_share);
   terms.compute_s = whole_s - inside_s - copies_s;
+  // Phases that are longer in sum than the step overlap: their compute is shorter.
+  const double gap = gap_s(profile, whole_s);
+  terms.compute_s = std::max(0.0, terms.compute_s + std::min(0.0, gap));
   const double gap_growth = gap_factor(profile, at.change, parameters);
   terms.host_gap_s = profile.idle_gap_s * gap_growth * at.change.host_factor();
   terms.host_s = inside_s + terms.host_gap_s;
   terms.input_s = input_s(profile, at.change);
-  terms.other_s = copies_s + terms.input_s + (gap_s(profile, whole_s) - profile.idle_gap_s) * gap_growth;
+  terms.other_s = copies_s + terms.input_s + (std::max(0.0, gap) - profile.idle_gap_s) * gap_growth;
 }
 
 double outside_passes(const WhatIf& change) { return change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed; }
@@ -51,6 +54,9 @@ double gap_factor(const StepProfile& profile, const WhatIf& change, const StepPa
   return 1.0 + parameters.gap_growth * (batch_ratio(profile, change) * rounds_ratio(profile, change) - 1.0);
 }
 
-double gap_s(const StepProfile& profile, double compute_s) { return std::max(profile.gap_s, -0.5 * compute_s); }
+double gap_s(const StepProfile& profile, double compute_s) {
+  if (profile.gap_s >= 0.0 || !(profile.compute_s() > 0.0)) return std::max(0.0, profile.gap_s);
+  return compute_s * std::max(profile.gap_s / profile.compute_s(), -0.5);
+}
 
 }  // namespace ddpprof::fit

@@ -21,7 +21,8 @@ void set_compute(Terms&, const StepCase&, const StepParameters&, double passes_s
 double input_s(const StepProfile&, const WhatIf&);
 // Time outside of every phase under a change of the samples of a step, over the profile's.
 double gap_factor(const StepProfile&, const WhatIf&, const StepParameters&);
-// Time outside of every phase. A median of differences can be slightly negative; it is limited to half of compute.
+// Time outside of every phase, for this compute time of the phases. A median of differences can be slightly negative: it
+// is then a share of compute, at most half of it.
 double gap_s(const StepProfile&, double compute_s);
 
 }  // namespace ddpprof::fit

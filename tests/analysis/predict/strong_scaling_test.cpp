@@ -80,6 +80,33 @@ TEST_F(StrongScalingTest, TakesAnotherGlobalBatch) {
   EXPECT_EQ(alone.at(0).points.at(0).step_s, strong.points.at(0).step_s);
 }
 
+// Regression: a measured configuration was predicted from another batch. Here both contradict each other: the run with
+// the larger batch was disturbed.
+TEST_F(StrongScalingTest, AMeasuredConfigurationHasItsMeasuredStep) {
+  several_.get().sql().exec(
+      "UPDATE step SET duration_ns = 3 * duration_ns WHERE shard_id IN (SELECT s.id FROM shard s JOIN measurement m ON "
+      "m.id = s.measurement_id WHERE m.world_size = 2 AND m.batch_per_worker = 64)");
+  const StrongScaling strong = predict_all(several_.get(), asked({2, 4})).strong.at(0);
+  EXPECT_NEAR(strong.points.at(0).step_s / (3.0 * synthetic::true_step_s(at_batch(64), 2)), 1.0, 0.01);
+  EXPECT_LE(strong.points.at(0).low_s, strong.points.at(0).step_s);
+  EXPECT_GE(strong.points.at(0).high_s, strong.points.at(0).step_s);
+  EXPECT_NEAR(strong.points.at(1).step_s / synthetic::true_step_s(at_batch(32), 4), 1.0, 0.06);
+}
+
+// Regression: a global batch that the script divides among its ranks. The reason was that no all-reduce was measured.
+TEST(StrongScaling, EveryNWithAnotherBatchIsRefusedWithTheReason) {
+  TemporaryDatabase one("strong-global");
+  synthetic::add_ddp(one.get(), at_batch(64), {1}, 1);
+  synthetic::add_ddp(one.get(), at_batch(32), {2}, 2);
+  std::string reasons;
+  try {
+    for (const Note& note : predict_all(one.get(), asked({1, 4})).notes) reasons += note.message + "\n";
+  } catch (const NotSupported& error) {
+    reasons = error.what();
+  }
+  EXPECT_THAT(reasons, HasSubstr("N = 2 was measured with a batch of 32 per worker, and not of 64"));
+}
+
 // With one batch nothing shows how compute grows with it.
 TEST(StrongScaling, IsRefusedWithOneBatch) {
   TemporaryDatabase one("strong-one");

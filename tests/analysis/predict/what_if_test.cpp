@@ -137,6 +137,67 @@ TEST(WhatIf, TimeOutsideOfPhasesMayGrowWithTheSamples) {
   EXPECT_GT(row.speedup_high, 2.0);
 }
 
+// Regression: a script that waits or logs between its steps. Its time before the forward was compute.
+TEST(WhatIf, TimeBeforeTheForwardIsNoCompute) {
+  Truth truth;
+  truth.nccl = true;
+  truth.data_s = 0.5;
+  TemporaryDatabase database("what-if-before");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  database.get().sql().exec("UPDATE step SET data_wait_ns = 0");  // the time stays, outside of every phase
+  PredictOptions options;
+  options.workers = {4, 8};
+  options.what_if = change({"compute=2x"});
+  const PredictResult result = predict_all(database.get(), options);
+  Truth changed = truth;
+  scale_compute(changed, 0.5);
+  ASSERT_EQ(result.what_ifs.size(), 2U);
+  for (const WhatIfRow& row : result.what_ifs) {
+    EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << row.workers;
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, row.workers), 1.0, 0.02) << row.workers;
+  }
+  for (const Prediction& row : result.predictions) {
+    EXPECT_GT(row.other_s, 0.49) << row.world_size;
+    EXPECT_LT(row.compute_s, 0.2) << row.world_size;
+  }
+}
+
+// Regression: phases that are longer in sum than the step gave a negative part of it, and a speedup of more than 2 from
+// compute that is twice as fast.
+TEST(WhatIf, OverlappingPhasesShortenCompute) {
+  Truth truth;
+  truth.nccl = true;
+  TemporaryDatabase database("what-if-overlap");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  database.get().sql().exec("UPDATE step SET duration_ns = 0.97 * duration_ns");
+  PredictOptions options;
+  options.workers = {1, 8};
+  options.what_if = change({"compute=2x"});
+  const PredictResult result = predict_all(database.get(), options);
+  ASSERT_EQ(result.what_ifs.size(), 2U);
+  for (const WhatIfRow& row : result.what_ifs) EXPECT_LE(row.speedup, 2.0 + 1e-9) << row.workers;
+  for (const Prediction& row : result.predictions) EXPECT_GE(row.other_s, 0.0) << row.world_size;
+}
+
+// Regression: a model in bf16 was offered bf16 again, with a gain.
+TEST(WhatIf, AModelInHalvesIsNotHalvedAgain) {
+  Truth truth;
+  truth.nccl = true;
+  TemporaryDatabase database("what-if-halves");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  database.get().sql().exec("UPDATE measurement SET parameter_count = parameter_bytes / 2");
+  for (const char* item : {"precision=bf16", "compression=fp16"}) {
+    PredictOptions options;
+    options.workers = {4};
+    options.what_if = change({item});
+    const PredictResult result = predict_all(database.get(), options);
+    EXPECT_TRUE(result.what_ifs.empty()) << item;
+    EXPECT_THAT(result.notes, testing::Contains(testing::Field(
+                                  &Note::message, testing::HasSubstr("the parameters have 2 bytes each"))))
+        << item;
+  }
+}
+
 TEST(WhatIf, TheBindingTermHasTheLargestGain) {
   Truth truth;
   truth.nccl = true;

@@ -50,6 +50,19 @@ TEST_F(CompareKernels, ASlowerKernelIsOnTopWithItsPartOfTheStep) {
             "on the devices: gemm (grid 2, block 128) +10 ms a step (+10 %, slower calls)");
 }
 
+// Regression: one long call in A made the mean of its calls longer than in B. The step's median is shorter.
+TEST_F(CompareKernels, TheChangeAgreesWithTheVerdict) {
+  const auto disturbed = [](int step, std::int64_t) { return step == 3 ? 70'000 : 0; };
+  const json all = kernels({.kernels = {{}}, .steps = 20, .noise_us = disturbed},
+                           {.kernels = {{"gemm", 12'000}}, .steps = 20});
+  const json& gemm = all.at(0);
+  EXPECT_EQ(gemm["verdict"], "different");
+  EXPECT_GT(gemm["a_call_s"].get<double>(), gemm["b_call_s"].get<double>());
+  EXPECT_EQ(gemm["change"], "slower calls");
+  EXPECT_EQ(row(report_, "compare_answer", {{"verdict", "different"}})["what"],
+            "on the devices: gemm (grid 2, block 128) +2 ms a step (+2 %, slower calls)");
+}
+
 TEST_F(CompareKernels, TheIntervalComesFromTheScatterOverSteps) {
   const json all =
       kernels({.kernels = {{}}, .noise_us = scatter_us}, {.kernels = {{"gemm", 12'000}}, .noise_us = scatter_us});

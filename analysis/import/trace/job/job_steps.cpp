@@ -1,6 +1,7 @@
 #include "analysis/import/trace/job/job_steps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "analysis/import/trace/checked.hpp"
@@ -27,9 +28,16 @@ std::vector<ingest::StepFact> insert_before(const UntracedSteps& untraced, vocab
   return steps;
 }
 
+std::int64_t mean_samples(const std::vector<ingest::StepFact>& steps) {
+  double sum = 0.0;
+  for (const ingest::StepFact& step : steps) sum += static_cast<double>(step.samples);
+  return steps.empty() ? 0 : std::llround(sum / static_cast<double>(steps.size()));
+}
+
 }  // namespace
 
-void add_job_steps(const JobFacts& job, std::int64_t base_ns, std::int64_t samples, ingest::ShardTrace& shard) {
+void add_job_steps(const JobFacts& job, std::int64_t base_ns, ingest::ShardTrace& shard) {
+  const std::int64_t samples = mean_samples(shard.steps);
   insert_before(job.untraced, vocabulary::StepKind::untraced, base_ns, samples, shard);
   const std::vector<ingest::StepFact> steps =
       insert_before(job.norms.steps, vocabulary::StepKind::warmup, base_ns, samples, shard);

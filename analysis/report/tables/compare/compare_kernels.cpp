@@ -192,11 +192,11 @@ class Comparison {
     if (d.change.empty() && d.verdict == different && d.kind != "various") d.change = change_of(d);
   }
 
-  // The larger relative change decides: number of calls or time per call.
+  // The larger relative change decides: number of calls or time per call. Both are of the time per step that the verdict
+  // compares: a few long calls change the mean duration of a call, and not the median.
   static std::string change_of(const KernelDifference& d) {
-    if (!d.a.call_s || !d.b.call_s || *d.a.call_s <= 0 || *d.b.call_s <= 0 || d.a.calls <= 0 || d.b.calls <= 0)
-      return "";
-    const double calls = std::log(d.b.calls / d.a.calls), duration = std::log(*d.b.call_s / *d.a.call_s);
+    if (!(d.a.step_s > 0 && d.b.step_s > 0 && d.a.calls > 0 && d.b.calls > 0)) return "";
+    const double calls = std::log(d.b.calls / d.a.calls), duration = std::log(d.b.step_s / d.a.step_s) - calls;
     if (std::abs(calls) > std::abs(duration)) return calls > 0 ? "more calls" : "fewer calls";
     return duration > 0 ? "slower calls" : "faster calls";
   }

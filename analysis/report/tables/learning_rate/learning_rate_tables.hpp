@@ -16,7 +16,7 @@ std::vector<Table> rate_tables(const fit::LearningRateOptions&);
 
 // For each N of the options: the targets of the linear rule and of the square-root rule, the unscaled rate, and the
 // steps of the schedule. For adaptive optimizers also the betas and the epsilon that the square-root rule derives from
-// PyTorch's defaults (betas 0.9 and 0.999, epsilon 1e-8). Throws std::invalid_argument if the options are invalid.
+// those of the options (by default PyTorch's betas 0.9 and 0.999, epsilon 1e-8). Throws std::invalid_argument if the options are invalid.
 Table rules_table(const fit::LearningRateOptions&);
 
 // Duration of a training for one strategy and N: steps of `epochs` epochs (as in rules_table) × predicted step.

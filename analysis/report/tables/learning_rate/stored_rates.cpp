@@ -27,7 +27,7 @@ Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
       "2017). Square root: base · √(global batch / base batch). None: base. LARS is scaled as linear and LAMB as "
       "square root, each with a rate per layer. AdaScale: base · gain, with the gain that follows from the noise "
       "scale.";
-  table.empty = "This file has no learning rate. Add a section learning_rate to the scenario.";
+  table.empty = "This file has no learning rate of a scenario. ddpprof lr gives the rates of a recorded or imported training.";
   table.columns = {count("workers", "N", "workers"),
                    text("rule", "rule", true),
                    count("global_batch_samples", "global batch", "samples"),
@@ -51,7 +51,7 @@ Table warmup_table(std::vector<store::LearningRateRow> rows) {
       "The rate rises at every optimizer step: lr(t) = base + (target − base) · t / warm-up steps; after the warm-up "
       "it is the target (Goyal et al. 2017, section 2.2). LAMB starts from 0. The table shows every quarter of the "
       "warm-up.";
-  table.empty = "This file has no learning rate. Add a section learning_rate to the scenario.";
+  table.empty = "This file has no learning rate of a scenario. ddpprof lr gives the rates of a recorded or imported training.";
   table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
                    share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
   table.key_columns = 2;

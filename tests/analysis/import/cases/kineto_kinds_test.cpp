@@ -296,6 +296,18 @@ TEST(cases_of_devices, AJobOnCpusOfAMachineWithGpusIsNone) {
   EXPECT_EQ(found.device, "cpu");
 }
 
+// Regression: LSTM and GRU on a CPU ask whether cuDNN could compute them.
+TEST(cases_of_devices, AQuestionOfCudnnIsNoWorkOfADevice) {
+  for (const auto& [name, device] : {std::pair{"aten::cudnn_is_acceptable", "cpu"}, {"aten::cudnn_convolution", "cuda"}}) {
+    std::string text = MadeGloo{}.text();
+    text.insert(text.find('[', text.find("\"traceEvents\"")) + 1,
+                complete_event("cpu_op", name, "1000000150", "10", "100", "100", "\"External id\": 9999") + ", ");
+    const Case found = import_text(text);
+    EXPECT_EQ(found.told("device_not_recorded"), device == std::string("cuda")) << name;
+    EXPECT_EQ(found.device, device) << name;
+  }
+}
+
 TEST(cases_of_devices, ProcessesOfAscendInAnObject) {
   MadeTrace made;
   made.kernels = made.launches = false;

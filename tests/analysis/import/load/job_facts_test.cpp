@@ -1,6 +1,8 @@
 // Facts that ddpprof's Python module states beside the events (ddpprofJob) replace derived facts.
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 #include "tests/analysis/import/kineto/trace_text.hpp"
 #include "tests/analysis/import/load/imported.hpp"
 
@@ -125,6 +127,24 @@ TEST_F(JobFacts, StepsWithNormsAreWarmUpStepsBeforeTheOthers) {
   EXPECT_EQ(rows("SELECT COUNT(*) FROM step WHERE kind = 'warmup'"), Rows{"0"}) << "lists of unequal length";
 }
 
+// Regression: gradients of 4, 4 and 2 micro-batches, as at the end of an epoch. The steps without the profiler counted as
+// having 4 of them each.
+TEST_F(JobFacts, StepsWithoutTheProfilerHaveTheMeanOfTheTracedSamples) {
+  TraceText trace = sound_trace(0, 1);
+  trace.before.push_back(facts);
+  // A second micro-batch in the first of three steps.
+  for (const auto& [us, name, shapes] :
+       {std::tuple{700, "aten::linear", R"(, "Input Dims": [[32, 8], [8, 8], []])"},
+        {760, "autograd::engine::evaluate_function: AddmmBackward0", ""}})
+    trace.events.push_back(complete_event("cpu_op", name, std::to_string(1'000'000 + us), "50", "4711",
+                                          us == 700 ? "4711" : "4712",
+                                          "\"External id\": " + std::to_string(us) + shapes));
+  imported_ = import_files(folder_, {folder_.write("rank0.json", trace.text())});
+  ASSERT_EQ(imported_.error, "");
+  EXPECT_EQ(rows("SELECT samples FROM step WHERE kind = 'measured' ORDER BY step"), (Rows{"96", "48", "48"}));
+  EXPECT_EQ(rows("SELECT DISTINCT samples FROM step WHERE kind = 'untraced'"), Rows{"64"});
+}
+
 TEST_F(JobFacts, ALaterClockDoesNotMoveStepsIntoTheTrace) {
   read(replaced(facts, "990000000", "1990000000"), facts);
   EXPECT_EQ(rows("SELECT MAX(u.start_ns + u.duration_ns) = MIN(m.start_ns) FROM step u JOIN step m ON m.shard_id = "
@@ -156,6 +176,54 @@ TEST_F(JobFacts, StatedShardingIsReportedAndNotPredicted) {
   read(sharded, sharded);
   EXPECT_EQ(rows("SELECT strategy FROM measurement"), Rows{"sharded"});
   EXPECT_THAT(imported_.told.find("sharded_data_parallel")->second.message, HasSubstr("ZeRO stage 1"));
+}
+
+TEST_F(JobFacts, ABatchThatVariesIsReported) {
+  const auto with = [](const char* others) {
+    return replaced(facts, R"("batch": 48)",
+                    R"("batch": 48, "batch_least": 12, "batch_most": 48, "batch_forwards": 20, "batch_others": )" +
+                        std::string(others));
+  };
+  read(with("2"), with("2"));
+  EXPECT_EQ(rows("SELECT batch_per_worker FROM measurement"), Rows{"48"});
+  EXPECT_EQ(rows("SELECT DISTINCT severity FROM diagnostic WHERE code = 'batch_varies'"), Rows{"info"});
+  EXPECT_THAT(imported_.told.find("batch_varies")->second.message,
+              HasSubstr("most forwards have 48 samples, 2 of 20 have between 12 and 48"));
+  read(with("9"), with("9"));
+  EXPECT_EQ(rows("SELECT DISTINCT severity FROM diagnostic WHERE code = 'batch_varies'"), Rows{"warning"});
+}
+
+// The samples of a step are those of all ranks.
+TEST_F(JobFacts, BatchesThatDifferBetweenRanksHaveTheirMean) {
+  read(facts, replaced(facts, R"("batch": 48)", R"("batch": 16)"));
+  EXPECT_EQ(rows("SELECT batch_per_worker FROM measurement"), Rows{"32"});
+  EXPECT_THAT(imported_.told.find("ranks_unlike")->second.message,
+              testing::AllOf(HasSubstr("rank 0 (rank0.json) 48"), HasSubstr("rank 1 (rank1.json) 16"),
+                             testing::Not(HasSubstr("most ranks"))));
+}
+
+TEST_F(JobFacts, ScheduledAndSeveralLearningRatesAreReported) {
+  const std::string scheduled = replaced(facts, R"("learning_rate": 0.0125)",
+                                         R"("learning_rate": 0.1, "learning_rate_of_step": 0.001, )"
+                                         R"("learning_rates": [0.0001, 0.1, "x", -1], "other_optimizers": ["SGD"])");
+  read(scheduled, scheduled);
+  EXPECT_EQ(rows("SELECT json_extract(options, '$.learning_rate') FROM measurement"), Rows{"0.1"});
+  EXPECT_THAT(imported_.told.find("learning_rate_scheduled")->second.message,
+              HasSubstr("it was 0.001 before the traced steps; the rate that the scheduler was given is 0.1"));
+  EXPECT_THAT(imported_.told.find("learning_rates_differ")->second.message, HasSubstr("(0.0001, 0.1)"));
+  EXPECT_THAT(imported_.told.find("several_optimizers")->second.message,
+              HasSubstr("other optimizers (SGD): steps, learning rate and its rule are those of AdamW"));
+}
+
+TEST_F(JobFacts, AveragesOfAdamAreStored) {
+  const auto with = [](const char* betas) {
+    return replaced(facts, R"("optimizer": "AdamW")", R"("optimizer": "AdamW", "betas": )" + std::string(betas));
+  };
+  read(with("[0.5, 0.95]"), with("[0.5, 0.95]"));
+  EXPECT_EQ(rows("SELECT json_extract(options, '$.betas[0]'), json_extract(options, '$.betas[1]') FROM measurement"),
+            Rows{"0.5 0.95"});
+  read(with("[0.5, 1.5]"), with("[0.5, null]"));
+  EXPECT_EQ(rows("SELECT json_extract(options, '$.betas') IS NULL FROM measurement"), Rows{"1"});
 }
 
 TEST_F(JobFacts, AnUnknownFormatIsReported) {

@@ -293,6 +293,25 @@ TEST(UsualPasses, AnOptimizersStepBetweenTwoBackwardsIsNoAccumulation) {
   EXPECT_EQ(usual(both).accumulation(), 2);
 }
 
+// Optimizer.step(closure). LBFGS evaluates its closure several times with one batch. Lightning's closure has the last
+// micro-batch of a step.
+TEST(UsualPasses, AClosureThatIsEvaluatedAgainIsNoAccumulation) {
+  const auto step = [](std::int64_t outside, std::int64_t inside) {
+    HostStep made;
+    for (std::int64_t k = 0; k < outside + inside; ++k)
+      made.passes.push_back({{100 * k, 100 * k + 40}, {100 * k + 40, 100 * k + 80}});
+    made.optimizers.push_back({100 * outside, 100 * (outside + inside)});
+    return made;
+  };
+  const auto usual = [](const HostStep& made) { return usual_passes({&made, &made}); };
+  EXPECT_EQ(usual(step(0, 4)).count, 4);
+  EXPECT_EQ(usual(step(0, 4)).again, 3);
+  EXPECT_EQ(usual(step(0, 4)).accumulation(), 1);
+  EXPECT_EQ(usual(step(3, 1)).again, 0);
+  EXPECT_EQ(usual(step(3, 1)).accumulation(), 4);
+  EXPECT_EQ(usual(step(1, 5)).accumulation(), 2);
+}
+
 TEST(FindSteps, WrappedModulesForwardsAreOne) {
   RankTrace rank{SortOptions{}};
   annotate(rank, 0, 0, 1000);
