@@ -47,8 +47,7 @@ class BenchComm : public Subcommand {
     with_words(add(app.add_option("--backend", launcher_.backend, "gloo or nccl (default: nccl if torch sees a GPU)")),
                backends)
         ->type_name("BACKEND");
-    add(app.add_option("--nodes", launcher_.nodes, "Number of hosts (default: as the ranks report)"))
-        ->check(from_one);
+    add(app.add_option("--nodes", launcher_.nodes, "Number of hosts (default: as the ranks report)"))->check(from_one);
     add(app.add_option("--limit", launcher_.limit_s, "Seconds after which a run is ended (default 300)"))
         ->check(CLI::Range(std::int64_t{10}, std::int64_t{86400}));
   }

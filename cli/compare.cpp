@@ -10,7 +10,7 @@
 
 #include "analysis/report/tables/compare/compare.hpp"
 #include "cli/compare_limits.hpp"
-#include "cli/database_file.hpp"
+#include "cli/files/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/compare.hpp"

@@ -10,10 +10,10 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/database_file.hpp"
+#include "cli/files/database_file.hpp"
+#include "cli/files/output_path.hpp"
 #include "cli/jobs/anonymous_scenarios.hpp"
 #include "cli/option_values.hpp"
-#include "cli/output_path.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
 

@@ -12,7 +12,7 @@
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
-#include "cli/database_file.hpp"
+#include "cli/files/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/rates.hpp"

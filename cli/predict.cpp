@@ -24,7 +24,7 @@
 #include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "analysis/report/tables/sharding/sharding.hpp"
-#include "cli/database_file.hpp"
+#include "cli/files/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/predict_table.hpp"
 #include "cli/subcommand.hpp"
@@ -152,8 +152,7 @@ class PredictSubcommand final : public Subcommand {
       if (accumulation_)
         throw Failure(ExitCode::usage, "--accumulation is for tables of step times",
                       "for a trace --what-if accumulation=" + std::to_string(*accumulation_));
-      fit::PredictOptions options =
-          scenario_queries::stored_predict_options(database).value_or(fit::PredictOptions{});
+      fit::PredictOptions options = scenario_queries::stored_predict_options(database).value_or(fit::PredictOptions{});
       const report::WorkersByStrategy stored = report::predicted_workers(database);
       if (workers_.empty() && !stored.empty()) {
         std::set<std::int64_t> all;

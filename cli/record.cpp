@@ -172,13 +172,11 @@ class Record : public Subcommand {
         ->capture_default_str();
     with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
     app.add_flag("--full", full_, full_help);
-    app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")
-        ->check(from_one);
+    app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")->check(from_one);
     app.add_option("--param-bytes", parameter_bytes_,
                    "Bytes of all gradients, if the recorded collectives have no message sizes")
         ->check(from_one);
-    app.add_option("--nodes", nodes_, "Number of hosts (default: the hosts that the recordings name)")
-        ->check(from_one);
+    app.add_option("--nodes", nodes_, "Number of hosts (default: the hosts that the recordings name)")->check(from_one);
     app.add_option("--model", model_, "Name of the model (default: the database's)");
     app.add_option("--max-mb", max_mb_, "Limit of recorded MiB per process (default 1024)")
         ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
@@ -353,11 +351,11 @@ class Record : public Subcommand {
     std::vector<std::string> native = shards_in(shards);
     if (!tracers.torch()) {
       if (native.empty())
-        throw Failure(ExitCode::data, "nothing was recorded: no process of the job used NVTX or a GPU",
-                      "NVTX ranges (nvtx.push_range, torch.cuda.nvtx) or CUDA",
-                      "no database was made; " + (tracers.left_out().empty()
-                                                      ? "--tracer torch records a Python job without them"
-                                                      : tracers.left_out()));
+        throw Failure(
+            ExitCode::data, "nothing was recorded: no process of the job used NVTX or a GPU",
+            "NVTX ranges (nvtx.push_range, torch.cuda.nvtx) or CUDA",
+            "no database was made; " +
+                (tracers.left_out().empty() ? "--tracer torch records a Python job without them" : tracers.left_out()));
       return native;
     }
     const python_tracer::Traces traces = python_tracer::collect(Tracers::python_folder(shards));

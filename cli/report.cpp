@@ -9,7 +9,7 @@
 #include <ostream>
 
 #include "analysis/report/core/ascii.hpp"
-#include "cli/database_file.hpp"
+#include "cli/files/database_file.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/report.hpp"

@@ -4,8 +4,8 @@
 
 #include "analysis/export/export.hpp"
 #include "analysis/report/report.hpp"
+#include "cli/files/output_path.hpp"
 #include "cli/option_values.hpp"
-#include "cli/output_path.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/report.hpp"

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "cli/files/scenario_file.hpp"
 #include "cli/jobs/record_python.hpp"
 #include "cli/jobs/run_job.hpp"
 #include "cli/option_values.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/results.hpp"
-#include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
 #include "runner/measure/plan.hpp"

@@ -4,8 +4,8 @@
 #include <CLI/Formatter.hpp>
 #include <ostream>
 
+#include "cli/files/scenario_file.hpp"
 #include "cli/jobs/run_job.hpp"
-#include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {

@@ -17,8 +17,8 @@
 #include <ostream>
 
 #include "analysis/import/ranks/rank_folder.hpp"
+#include "cli/files/scenario_file.hpp"
 #include "cli/option_values.hpp"
-#include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
 #include "runner/launcher/exchange/token.hpp"

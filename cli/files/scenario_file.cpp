@@ -1,4 +1,4 @@
-#include "cli/scenario_file.hpp"
+#include "cli/files/scenario_file.hpp"
 
 #include <ostream>
 

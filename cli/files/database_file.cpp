@@ -1,4 +1,4 @@
-#include "cli/database_file.hpp"
+#include "cli/files/database_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/output_path.hpp"
+#include "cli/files/output_path.hpp"
 
 #include <array>
 #include <fstream>
