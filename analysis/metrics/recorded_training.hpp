@@ -21,7 +21,7 @@ struct RecordedTraining {
   std::string optimizer;       // its class: "AdamW"
   double learning_rate = 0.0;  // at `workers`; 0 also if its measurements have different rates
   std::string no_rate{};       // why it has no learning rate at another N; empty: it has one
-  std::optional<std::pair<double, double>> betas;  // of Adam
+  std::optional<std::pair<double, double>> betas{};  // of Adam
 };
 
 // Returns the training of the workload that predictions use. Empty if there is no measurement. Throws

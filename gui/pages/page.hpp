@@ -39,7 +39,7 @@ class Page : public QWidget {
   // Shows an example without a file. Returns false if the page has none.
   virtual bool show_example() { return false; }
   // Compares two databases, `b` with `a`; false on pages without comparisons.
-  virtual bool show_comparison(const QString& /*a*/, const QString& /*b*/) { return false; }
+  virtual bool compare_databases(const QString& /*a*/, const QString& /*b*/) { return false; }
   // Called before the window closes. Returns false to keep the window open (unsaved text, a run in progress). May ask
   // the user.
   virtual bool may_close() { return true; }

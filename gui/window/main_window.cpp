@@ -350,7 +350,7 @@ void MainWindow::choose_comparison() {
                                    QFileInfo(opened).absolutePath(), tr("Trace databases (*.db);;All files (*)"));
   if (other.isEmpty()) return;
   for (Page* page : pages_)
-    if (page->show_comparison(opened, other)) tabs_->setCurrentWidget(page);
+    if (page->compare_databases(opened, other)) tabs_->setCurrentWidget(page);
 }
 
 void MainWindow::choose_folder() {

@@ -91,7 +91,7 @@ bool RunsPage::show_example() {
   return scenario_->start_from_example(found == all.end() ? all.front() : *found);
 }
 
-bool RunsPage::show_comparison(const QString& a, const QString& b) {
+bool RunsPage::compare_databases(const QString& a, const QString& b) {
   compare_->set_a(a);
   compare_with(b, false);
   return true;

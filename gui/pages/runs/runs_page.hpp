@@ -23,7 +23,7 @@ class RunsPage : public Page {
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
   bool show_example() override;
-  bool show_comparison(const QString& a, const QString& b) override;
+  bool compare_databases(const QString& a, const QString& b) override;
   bool may_close() override;
 
   void set_ask(const Ask& ask);

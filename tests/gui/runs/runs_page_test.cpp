@@ -283,7 +283,7 @@ TEST_F(RunsPageTest, TheOpenedFileIsTheBaselineOfAComparison) {
   EXPECT_EQ(page_->comparison().a(), before);
   EXPECT_EQ(page_->comparison().b(), "");
   QSignalSpy done(&page_->comparison(), &ComparePanel::compared);
-  EXPECT_TRUE(page_->show_comparison(before, after));  // File, Compare with…
+  EXPECT_TRUE(page_->compare_databases(before, after));  // File, Compare with…
   ASSERT_TRUE(done.wait(patience_ms));
   EXPECT_EQ(page_->comparison().a(), before);
   EXPECT_EQ(page_->comparison().b(), after);
