@@ -10,6 +10,7 @@
 #include <QPointer>
 #include <QThreadPool>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>

@@ -12,6 +12,7 @@
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runner/launcher/exchange/digest.hpp"
 
