@@ -184,8 +184,9 @@ std::int64_t updates_of(const HostStep& step) {
   std::int64_t updates = 1;
   for (std::size_t k = 1; k < step.passes.size(); ++k)
     updates += std::ranges::any_of(step.optimizers, [&](const Span& optimizer) {
-      return optimizer.start_ns >= step.passes[k - 1].backward.end_ns &&
-             optimizer.start_ns < step.passes[k].backward.start_ns;
+      // Its end decides: a step with a closure begins before the backward that it runs.
+      return optimizer.end_ns >= step.passes[k - 1].backward.end_ns &&
+             optimizer.end_ns <= step.passes[k].backward.start_ns;
     });
   return updates;
 }
