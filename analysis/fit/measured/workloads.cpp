@@ -79,8 +79,7 @@ Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measur
     }
     if (workload.without_batch() == key.without_batch())
       for (const MeasurementInfo& info : all)
-        if (trains(info) && info.workload == workload && info.machine.workers > 1 && !others.contains(info.id) &&
-            measured.unlike_batches.empty())
+        if (trains(info) && info.workload == workload && info.machine.workers > 1 && measured.unlike_batches.empty())
           measured.unlike_batches = "N = " + std::to_string(info.machine.workers) + " was measured with a batch of " +
                                     std::to_string(workload.batch_per_worker) + " per worker, and not of " +
                                     std::to_string(key.batch_per_worker) +
