@@ -164,7 +164,7 @@ void Crosshair::make_room(const std::vector<QRectF>& taken) {
   place_text();
   const QRectF plot_box = plot_.axisRect()->rect();
   const QRectF box = moved_clear(QRectF(text_->position->pixelPosition(), size_of(*text_)), taken, false);
-  text_->setVisible(box.top() >= plot_box.top());
+  text_->setVisible(box.top() >= plot_box.top() && box.bottom() <= plot_box.bottom());
   text_->position->setCoords(box.left(), (box.top() - plot_box.top()) / std::max(1.0, plot_box.height()));
 }
 
