@@ -76,6 +76,11 @@ Table main_warnings_table(const Source& source, std::size_t most) {
     const auto cell = [&](std::string_view column) { return std::get<std::string>(cell_of(notices, row, column)); };
     // The answer has the interval itself.
     if (cell("code") == "prediction_uncertain") continue;
+    // The reason why a file has no prediction may be a warning of its own, too.
+    if (std::ranges::any_of(all, [&](const Merged& one) {
+          return one.code != cell("code") && one.message == cell("message");
+        }))
+      continue;
     const auto same = std::ranges::find(all, cell("code"), &Merged::code);
     if (same == all.end()) {
       all.push_back({effect(cell("severity"), cell("code")), cell("code"), cell("about"), cell("message"), 1});
