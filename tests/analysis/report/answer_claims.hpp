@@ -265,18 +265,25 @@ inline void expect_true_rate(const std::string& text, const RateChoice& choice, 
 // The table has a row for every N that the sentences name. On a full screen other rows are left out first: those
 // between the ends of a strategy that no sentence names.
 inline void expect_rows_of_named_workers(const Report& screen, const Report& full) {
-  const Table &answer = *table_named(screen, "answer"), &glance = *table_named(screen, "at_a_glance");
-  std::map<std::string, std::set<std::int64_t>> known, named, shown;
+  const Table& glance = *table_named(screen, "at_a_glance");
+  using Places = std::map<std::string, std::set<std::int64_t>>;
+  Places known, shown;
   for (const char* strategy : {"ddp", "dp"})
     for (const auto& [workers, step_s] : steps_s(full, strategy)) known[strategy].insert(workers);
-  static const std::regex workers_text("N = (\\d+)");
-  for (const Row& row : answer.rows) {
-    const std::string about = std::get<std::string>(row[0]), text = std::get<std::string>(row[1]);
-    for (auto at = std::sregex_iterator(text.begin(), text.end(), workers_text); at != std::sregex_iterator(); ++at)
-      for (const auto& [strategy, workers] : known)
-        if (about.starts_with(strategy + " ") || (!about.starts_with("ddp ") && !about.starts_with("dp ")))
-          if (workers.contains(std::stoll((*at)[1]))) named[strategy].insert(std::stoll((*at)[1]));
-  }
+  const auto named_in = [&](const Table& answer) {
+    static const std::regex workers_text("N = (\\d+)");
+    Places named;
+    for (const Row& row : answer.rows) {
+      const std::string about = std::get<std::string>(row[0]), text = std::get<std::string>(row[1]);
+      for (auto at = std::sregex_iterator(text.begin(), text.end(), workers_text); at != std::sregex_iterator(); ++at)
+        for (const auto& [strategy, workers] : known)
+          if (about.starts_with(strategy + " ") || (!about.starts_with("ddp ") && !about.starts_with("dp ")))
+            if (workers.contains(std::stoll((*at)[1]))) named[strategy].insert(std::stoll((*at)[1]));
+    }
+    return named;
+  };
+  // Sentences that were left out later had a say in the rows, too.
+  Places named = named_in(*table_named(screen, "answer")), first_named = named_in(*table_named(full, "answer"));
   for (const Row& row : glance.rows)
     shown[*value<std::string>(glance, row, "strategy")].insert(*value<std::int64_t>(glance, row, "workers"));
   bool missing = false;
@@ -286,8 +293,7 @@ inline void expect_rows_of_named_workers(const Report& screen, const Report& ful
     const std::map<std::int64_t, double> measured = steps_s(full, strategy, true);
     for (const std::int64_t one : workers)
       EXPECT_TRUE(one == *workers.begin() || one == *workers.rbegin() ||
-                  (!measured.empty() && one == measured.rbegin()->first) ||
-                  named[strategy].contains(one))
+                  (!measured.empty() && one == measured.rbegin()->first) || first_named[strategy].contains(one))
           << strategy << " at N = " << one << " has a row, and an N that is named has none";
   }
 }
