@@ -22,15 +22,17 @@ std::int64_t most_ranks_of_host(const std::vector<collective::Curve>& curves) {
 
 // Returns the curve that is nearest in the logarithm: across hosts first by ranks per host, then by ranks. Links inside
 // a host and between hosts are different links, so a curve of the machine's kind comes first; a curve whose hosts are
-// unknown is of both kinds. More ranks than a host of the curves has may be on several hosts that were not stated.
+// unknown is of both kinds, and beside it ranks alone count. More ranks than a host of the curves has may be on several
+// hosts that were not stated.
 const collective::Curve& nearest_curve(const std::vector<collective::Curve>& curves, const Machine& machine) {
   const bool across = machine.nodes > 1, inside = !across && machine.workers <= most_ranks_of_host(curves);
+  const bool hosts_known = std::ranges::none_of(curves, [](const collective::Curve& one) { return one.hosts() == 0; });
   const auto distance = [&](const collective::Curve& curve) {
     const bool other_kind = (across && curve.hosts() == 1) || (inside && curve.hosts() > 1);
     return std::tuple(other_kind,
-                      across ? log_distance(ranks_of_host(curve),
-                                            static_cast<double>(machine.workers) / static_cast<double>(machine.nodes))
-                             : 0.0,
+                      across && hosts_known ? log_distance(ranks_of_host(curve), static_cast<double>(machine.workers) /
+                                                                                     static_cast<double>(machine.nodes))
+                                            : 0.0,
                       log_distance(static_cast<double>(curve.ranks()), static_cast<double>(machine.workers)));
   };
   return *std::min_element(curves.begin(), curves.end(),

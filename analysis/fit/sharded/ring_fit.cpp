@@ -13,8 +13,8 @@ constexpr double point_error = 0.05;  // of one median time, at least
 // Of the shortest time of a hop. Units of FSDP are megabytes, whose time on usual links is mostly that of their bytes.
 constexpr double usual_latency_share = 0.1, usual_latency_sd = 0.4;
 
-// Of the shortest time of a hop: the rest is transfer, whose time is never 0.
-constexpr double most_latency_share = 0.9;
+// At most this share of the shortest time of a hop is latency: the rest is transfer, whose time is never 0.
+constexpr double most_latency_share = 0.99;
 
 double hops(std::int64_t workers, double fixed) { return fixed + static_cast<double>(workers) - 1.0; }
 

@@ -62,7 +62,17 @@ void ComparedStepsView::show_steps(ComparedSteps steps) {
     if (longest_s > 0.0) view->set_whole({0.0, longest_s});
     view->show();
   }
+  keep_lanes_whole();
   emit shown();
+}
+
+void ComparedStepsView::keep_lanes_whole() {
+  for (LaneView* view : {a_, b_}) view->setMinimumHeight(view->heightForWidth(width()));
+}
+
+void ComparedStepsView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  keep_lanes_whole();
 }
 
 }  // namespace ddpprof::gui

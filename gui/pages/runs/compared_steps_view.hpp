@@ -26,8 +26,12 @@ class ComparedStepsView : public QWidget {
   void shown();
   void status_message(const QString& message);
 
+ protected:
+  void resizeEvent(QResizeEvent*) override;
+
  private:
   void show_steps(ComparedSteps);
+  void keep_lanes_whole();  // the page around scrolls instead of squeezing lanes
 
   Job job_;
   std::filesystem::path path_a_, path_b_;

@@ -60,7 +60,7 @@ TEST_F(CompareKernels, TheChangeAgreesWithTheVerdict) {
   EXPECT_GT(gemm["a_call_s"].get<double>(), gemm["b_call_s"].get<double>());
   EXPECT_EQ(gemm["change"], "slower calls");
   EXPECT_EQ(row(report_, "compare_answer", {{"verdict", "different"}})["what"],
-            "on the devices: gemm (grid 2, block 128) +2 ms a step (+2 %, slower calls)");
+            "on the devices: gemm (grid 2, block 128) +2 ms a step (+2.0 %, slower calls)");
 }
 
 TEST_F(CompareKernels, TheIntervalComesFromTheScatterOverSteps) {
