@@ -7,12 +7,8 @@ bool is_backward_function(std::string_view operation) {
   return operation.ends_with("Backward") && operation.find(':') == std::string_view::npos;
 }
 
-bool may_call_collectives(std::string_view operation) {
-  return is_backward_function(operation) || operation == "CompiledFunction";
-}
-
 bool computes(std::string_view operation) {
-  if (may_call_collectives(operation)) return true;
+  if (is_backward_function(operation) || operation == "CompiledFunction") return true;
   if (operation.find("::") == std::string_view::npos) return false;
   for (const std::string_view other : {"autograd::engine::", "torch::autograd::AccumulateGrad", "c10d::", "_c10d_",
                                        "c10d_functional::", "torch::jit::"})

@@ -217,7 +217,8 @@ void KinetoReader::host_event(const Event& event, Kind kind, Span time) {
   if (kind == Kind::operation && rank_.device_launches == 0 && ingest::computes(event.name) &&
       !(raw.tid == last.tid && time.start_ns >= last.time.start_ns && time.end_ns <= last.time.end_ns)) {
     rank_.host_work.push({time, raw.tid});
-    if (!ingest::may_call_collectives(event.name)) last_host_work_ = {time, raw.tid};
+    // A function written in Python may wait for a collective. Then only the operations inside of it compute.
+    if (!ingest::is_backward_function(event.name)) last_host_work_ = {time, raw.tid};
   }
 }
 

@@ -47,7 +47,7 @@ TEST_F(CompareKernels, ASlowerKernelIsOnTopWithItsPartOfTheStep) {
   EXPECT_EQ(all[1]["verdict"], "no difference shown");
   EXPECT_EQ(all[1]["change"], "");
   EXPECT_EQ(row(report_, "compare_answer", {{"verdict", "different"}})["what"],
-            "on the devices: gemm (grid 2, block 128) +10 ms a step (+10 %, slower calls)");
+            "on the devices: gemm (grid 2, block 128) +10 ms a step (+10 % of A's step, slower calls)");
 }
 
 // Regression: one long call in A made the mean of its calls longer than in B. The step's median is shorter.
@@ -60,7 +60,7 @@ TEST_F(CompareKernels, TheChangeAgreesWithTheVerdict) {
   EXPECT_GT(gemm["a_call_s"].get<double>(), gemm["b_call_s"].get<double>());
   EXPECT_EQ(gemm["change"], "slower calls");
   EXPECT_EQ(row(report_, "compare_answer", {{"verdict", "different"}})["what"],
-            "on the devices: gemm (grid 2, block 128) +2 ms a step (+2.0 %, slower calls)");
+            "on the devices: gemm (grid 2, block 128) +2 ms a step (+2.0 % of A's step, slower calls)");
 }
 
 TEST_F(CompareKernels, TheIntervalComesFromTheScatterOverSteps) {

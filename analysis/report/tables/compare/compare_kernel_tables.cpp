@@ -68,7 +68,7 @@ std::string kernels_sentence(const std::vector<KernelDifference>& all, const Pai
     }
     ++named;
     const double more_s = d.b.step_s - d.a.step_s, percent = pair.step_a_s > 0 ? 100.0 * more_s / pair.step_a_s : 0.0;
-    text += fmt::format("{}{}{} {} a step ({}{} %{})", text.empty() ? "" : "; ", d.name,
+    text += fmt::format("{}{}{} {} a step ({}{} % of A's step{})", text.empty() ? "" : "; ", d.name,
                         d.shape.empty() ? "" : " (" + d.shape + ")", signed_time(more_s), percent < 0 ? "−" : "+",
                         units::format_significant(std::abs(percent), 2), d.change.empty() ? "" : ", " + d.change);
   }

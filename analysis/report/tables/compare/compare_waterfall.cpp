@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include <cmath>
 #include "analysis/fit/measured/step_shares.hpp"
 #include "analysis/report/tables/compare/compare_parts.hpp"
 #include "simulator/stats/random.hpp"
@@ -12,6 +13,8 @@
 
 namespace ddpprof::report {
 namespace {
+
+constexpr double rounding_s = 1e-15;  // a smaller difference of two means is rounding
 
 constexpr std::size_t term_count = 6;
 constexpr const char* term_names[term_count] = {"compute", "exposed communication", "waiting", "host", "input",
@@ -156,8 +159,12 @@ void add_pair(const Pair& pair, Table& table) {
                                                  a.repeats(), std::min(a.samples(), b.samples()));
     const bool enough = range.achieved_confidence >= metrics::confidence;
     Row row = configuration_cells(*pair.a);
-    const Cell cells[] = {
-        what, a_s, b_s, b_s - a_s, enough ? Cell(range.low) : Cell(), enough ? Cell(range.high) : Cell()};
+    const Cell cells[] = {what,
+                          a_s,
+                          b_s,
+                          std::abs(b_s - a_s) < rounding_s ? 0.0 : b_s - a_s,
+                          enough ? Cell(range.low) : Cell(),
+                          enough ? Cell(range.high) : Cell()};
     row.insert(row.end(), std::begin(cells), std::end(cells));
     table.rows.push_back(std::move(row));
   };

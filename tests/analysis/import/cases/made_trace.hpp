@@ -90,8 +90,6 @@ struct MadeGloo {
   enum class When { in_a_hook, in_a_function, after_backward, beside_backward } when = When::after_backward;
   int steps = 3;
   bool closure = false;  // Optimizer.step(closure): forward and backward run inside of the optimizer's step
-  std::string function_name = "RowParallelLinearBackward";  // in_a_function
-  int computes_us = 0;                                      // in it, after the call and before it waits
 
   std::string text() const {
     TraceText trace;
@@ -117,9 +115,8 @@ struct MadeGloo {
             "200");
       event("cpu_op", "torch::autograd::AccumulateGrad", 2000, hook && !function ? 2450 : 50, "200", shape);
       if (function) {  // an autograd function written in Python, which computes, reduces and waits
-        event("cpu_op", function_name.c_str(), 2060, 2400, "200");
+        event("cpu_op", "RowParallelLinearBackward", 2060, 2400, "200");
         event("cpu_op", "aten::mm", 2065, 30, "200");
-        if (computes_us > 0) event("cpu_op", "aten::mm", 2160, computes_us, "200");
         event("cpu_op", "aten::div_", 4150, 50, "300");  // by Gloo's thread, inside of its all-reduce
       }
       const std::int64_t called_us = when == When::after_backward ? 5600 : 2100;

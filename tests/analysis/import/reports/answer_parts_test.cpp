@@ -5,6 +5,7 @@
 
 #include "analysis/import/load/import.hpp"
 #include "analysis/predict/predict.hpp"
+#include "analysis/report/answer/glance.hpp"
 #include "analysis/report/report.hpp"
 #include "tests/analysis/import/cases/made_trace.hpp"
 #include "tests/analysis/import/load/imported.hpp"
@@ -58,14 +59,18 @@ TEST(AnswerParts, OneStepHasNoIntervalAndThisIsStated) {
   }
   Job job(texts);
   ASSERT_FALSE(job.rows.empty());
-  std::string notes, codes;
+  std::string codes;
   for (const char* name : {"answer", "summary"})
     for (const report::Table& table : report::build_report(job.database, name).tables) {
-      notes += table.note + "\n";
       if (table.name != "notices") continue;
       for (const report::Row& row : table.rows) codes += *report::value_of<std::string>(table, row, "code") + "\n";
     }
-  EXPECT_THAT(notes, HasSubstr("low, high: the only measured step itself, and the 90 % interval of a prediction."));
+  std::vector<report::GlanceStep> steps(2);
+  steps[0].measured = true;
+  steps[0].steps = 1;
+  steps[1].confidence = 0.9;
+  EXPECT_EQ(report::glance_table(steps, 10, {}).note,
+            "low, high: the only measured step itself, and the 90 % interval of a prediction.");
   EXPECT_THAT(codes, HasSubstr("one_step"));
 }
 
