@@ -27,14 +27,14 @@ std::vector<ExposedWait> exposed_waits(SQLite::Database& sql, std::int64_t measu
     step.exposed_ns = steps.getColumn(5).getInt64();
     step.skew_ns = steps.getColumn(6).getInt64();
     std::vector<CollectiveInfo> collectives;
-    if (const SQLite::Column last = steps.getColumn(7); !last.isNull()) {
-      step.last_ready_ns = last.getInt64();
+    step.last_ready_ns = optional_ns(steps, 7);
+    if (step.last_ready_ns) {
       buckets.reset();
       buckets.bind(1, step.id);
       while (buckets.executeStep()) {
         CollectiveInfo& one = collectives.emplace_back();
-        if (const SQLite::Column start = buckets.getColumn(0); !start.isNull()) one.start_ns = start.getInt64();
-        if (const SQLite::Column end = buckets.getColumn(1); !end.isNull()) one.end_ns = end.getInt64();
+        one.start_ns = optional_ns(buckets, 0);
+        one.end_ns = optional_ns(buckets, 1);
         one.skew_ns = buckets.getColumn(2).getInt64();
       }
     }

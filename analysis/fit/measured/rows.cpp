@@ -6,13 +6,14 @@
 #include <nlohmann/json.hpp>
 
 namespace ddpprof::fit {
-namespace {
 
 std::optional<std::int64_t> optional_ns(SQLite::Statement& query, int column) {
   const SQLite::Column value = query.getColumn(column);
   if (value.isNull()) return std::nullopt;
   return value.getInt64();
 }
+
+namespace {
 
 // Reads the recorded options that the fits use. The worker writes this text. Options that cannot be read count as
 // unset.
@@ -31,11 +32,11 @@ void read_options(const std::string& text, MeasurementInfo& row) {
 }  // namespace
 
 std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
-  SQLite::Statement query(
-      sql,
-      "SELECT id, kind, strategy, world_size, threads_per_rank, cores, nodes, backend, device, "
-      "parameter_bytes, model, batch_per_worker, accumulation, precision, options, machines, parameter_count FROM measurement WHERE "
-      "status <> 'failed' AND world_size >= 1 ORDER BY id");
+  SQLite::Statement query(sql,
+                          "SELECT id, kind, strategy, world_size, threads_per_rank, cores, nodes, backend, device, "
+                          "parameter_bytes, model, batch_per_worker, accumulation, precision, options, machines, "
+                          "parameter_count FROM measurement WHERE "
+                          "status <> 'failed' AND world_size >= 1 ORDER BY id");
   std::vector<MeasurementInfo> rows;
   while (query.executeStep()) {
     MeasurementInfo row;

@@ -10,6 +10,10 @@
 #include "analysis/fit/measured/measured.hpp"
 #include "analysis/fit/workload_key.hpp"
 
+namespace SQLite {
+class Statement;
+}
+
 namespace ddpprof::fit {
 
 struct MeasurementInfo {
@@ -76,6 +80,9 @@ struct CommInfo {
   std::optional<std::int64_t> processor_ns;  // mean over the ranks
   std::int64_t iteration = 0;                // of a log: even out of place, odd in place
 };
+
+// Returns a time of the current row; nothing if it is NULL.
+std::optional<std::int64_t> optional_ns(SQLite::Statement&, int column);
 
 std::vector<MeasurementInfo> read_measurements(SQLite::Database&);
 std::vector<StepInfo> read_steps(SQLite::Database&, std::int64_t measurement);

@@ -15,9 +15,8 @@ struct HostStep;
 // recomputation.
 bool is_forward_operation(std::string_view name);
 
-// Returns true for operations of layers in forward or backward: those of is_forward_operation() and products of
-// matrices
-// ("aten::mm").
+// Returns true for operations of layers in forward or backward: those of is_forward_operation(), and products of
+// matrices ("aten::mm").
 bool is_matrix_operation(std::string_view name);
 
 // Returns the backwards in order; only times inside a step count. A forward lies between two backwards. It is

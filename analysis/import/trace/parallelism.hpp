@@ -47,9 +47,9 @@ struct Recognised {
 // count from a quarter of the gradients' duration on, if they exceed a latency; otherwise the rank stays data parallel
 // and `unsure` describes the exchanges. `collectives` must be marked (gradient_group.hpp).
 //
-// Ranks that all-reduce or reduce-scatter activations in forward process the same samples. The replicas of their model
-// are the ranks of the largest group that reduces gradients and has no two of these ranks; one replica without such a
-// group. Pipeline stages have no known number of samples per step, because a micro-batch may send several messages.
+// Ranks that all-reduce or reduce-scatter activations in forward process the same samples, so together they have one
+// replica of the model. The number of replicas is the size of the largest group that reduces gradients and contains at
+// most one of these ranks; without such a group it is 1. Pipeline stages have no known number of samples per step, because a micro-batch may send several messages.
 Recognised recognise(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>& collectives,
                      std::int64_t computing_devices);
 

@@ -7,11 +7,6 @@
 namespace ddpprof::import {
 namespace {
 
-Case import_text(const std::string& text) {
-  const Folder folder;
-  return import_case({folder.write("trace.json", text)});
-}
-
 // From the second step on, a step lasts 4000 us, from the end of one all-reduce to the end of the next. Kernels run in
 // 1800 us of it.
 constexpr std::int64_t us = 1000, idle_ns = 2200 * us;

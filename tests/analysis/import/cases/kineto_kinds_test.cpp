@@ -19,7 +19,6 @@ Case import_texts(const std::vector<std::pair<std::string, std::string>>& files)
   for (const auto& [name, text] : files) paths.push_back(folder.write(name, text));
   return import_case(paths);
 }
-Case import_text(const std::string& text) { return import_texts({{"trace.json", text}}); }
 
 void expect_parts(const Case& found) {
   ASSERT_EQ(found.imported.error, "");
@@ -298,7 +297,8 @@ TEST(cases_of_devices, AJobOnCpusOfAMachineWithGpusIsNone) {
 
 // Regression: LSTM and GRU on a CPU ask whether cuDNN could compute them.
 TEST(cases_of_devices, AQuestionOfCudnnIsNoWorkOfADevice) {
-  for (const auto& [name, device] : {std::pair{"aten::cudnn_is_acceptable", "cpu"}, {"aten::cudnn_convolution", "cuda"}}) {
+  for (const auto& [name, device] :
+       {std::pair{"aten::cudnn_is_acceptable", "cpu"}, {"aten::cudnn_convolution", "cuda"}}) {
     std::string text = MadeGloo{}.text();
     text.insert(text.find('[', text.find("\"traceEvents\"")) + 1,
                 complete_event("cpu_op", name, "1000000150", "10", "100", "100", "\"External id\": 9999") + ", ");
@@ -359,71 +359,6 @@ TEST(cases_of_buckets, TheMapOfUsedParametersIsNoBucket) {
   const Case found = import_text(trace.text());
   EXPECT_EQ(found.strategy, "ddp");
   EXPECT_EQ(found.parameter_bytes, 256 * 256 * 4);
-}
-
-// Threads of CPUs that wait.
-
-TEST(cases_of_waits, AHookThatWaitsInsideOfTheBackward) {
-  const Case found = import_text(MadeGloo{MadeGloo::When::in_a_hook}.text());
-  ASSERT_FALSE(found.steps.empty());
-  for (const MeasuredStep& step : found.steps) {
-    EXPECT_EQ(step.communication_ns, 2'000'000);
-    EXPECT_EQ(step.overlapped_ns, 0);
-  }
-}
-
-TEST(cases_of_waits, AFunctionThatWaitsInsideOfTheBackward) {
-  const Case found = import_text(MadeGloo{MadeGloo::When::in_a_function}.text());
-  ASSERT_FALSE(found.steps.empty());
-  for (const MeasuredStep& step : found.steps) {
-    EXPECT_EQ(step.communication_ns, 2'000'000);
-    EXPECT_EQ(step.overlapped_ns, 0);
-  }
-}
-
-TEST(cases_of_waits, AfterTheBackward) {
-  const Case found = import_text(MadeGloo{MadeGloo::When::after_backward}.text());
-  ASSERT_FALSE(found.steps.empty());
-  for (const MeasuredStep& step : found.steps) EXPECT_EQ(step.exposed_ns, 2'000'000);
-}
-
-TEST(cases_of_waits, AnAllReduceBesideTheBackwardIsHidden) {
-  const Case found = import_text(MadeGloo{MadeGloo::When::beside_backward}.text());
-  ASSERT_FALSE(found.steps.empty());
-  for (const MeasuredStep& step : found.steps) {
-    EXPECT_EQ(step.communication_ns, 2'300'000);
-    EXPECT_EQ(step.overlapped_ns, 2'000'000);
-  }
-}
-
-// Optimizer.step(closure) runs forward and backward.
-
-using Phases = std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>;  // after the start of the step
-
-Phases phases_of_first_step(const std::string& trace) {
-  const Folder folder;
-  EXPECT_EQ(import_files(folder, {folder.write("trace.json", trace)}).error, "");
-  store::Database database = store::Database::open_read(folder.path() / "imported.db");
-  SQLite::Statement row(database.sql(),
-                        "SELECT name, start_ns, duration_ns FROM phase WHERE step_id = (SELECT min(id) FROM step) "
-                        "ORDER BY start_ns");
-  Phases phases;
-  while (row.executeStep())
-    phases.emplace_back(row.getColumn(0).getString(), row.getColumn(1).getInt64(), row.getColumn(2).getInt64());
-  return phases;
-}
-
-TEST(cases_of_closures, WhatTheClosureDoesIsNotOptimizer) {
-  EXPECT_EQ(phases_of_first_step(MadeGloo{MadeGloo::When::beside_backward, 3, true}.text()),
-            (Phases{{"optimizer", 50'000, 40'000},
-                    {"forward", 90'000, 910'000},
-                    {"backward", 1'000'000, 4'900'000},  // until the last all-reduce ends
-                    {"optimizer", 5'900'000, 3'100'000}}));
-}
-
-TEST(cases_of_closures, TheOptimizerAfterTheBackwardIsWhole) {
-  EXPECT_EQ(phases_of_first_step(MadeGloo{MadeGloo::When::beside_backward}.text()),
-            (Phases{{"forward", 0, 1'000'000}, {"backward", 1'000'000, 4'900'000}, {"optimizer", 8'500'000, 500'000}}));
 }
 
 // Kernels that the profiler lost.

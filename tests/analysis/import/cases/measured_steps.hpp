@@ -57,4 +57,9 @@ inline Case import_case(const std::vector<std::filesystem::path>& files) {
   return result;
 }
 
+inline Case import_text(const std::string& text) {
+  const Folder folder;
+  return import_case({folder.write("trace.json", text)});
+}
+
 }  // namespace ddpprof::import

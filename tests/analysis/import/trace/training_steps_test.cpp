@@ -75,7 +75,8 @@ TEST(FindSteps, OptimizersBoundThemElse) {
   EXPECT_EQ(found.steps[1].time.end_ns, 3000);
 }
 
-// Optimizer steps every 100 ns without annotations, each after gradients of these numbers of elements.
+// Optimizer steps without annotations, one every 100 ns. Before each step its gradients are ready: a list of their numbers
+// of elements.
 HostSteps of_optimizers(const std::vector<std::vector<std::int64_t>>& gradients) {
   RankTrace rank{SortOptions{}};
   std::int64_t at = 0;
