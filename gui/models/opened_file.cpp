@@ -90,7 +90,7 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     file.scenario = scenario_queries::stored_scenario(database);
     if (!file.scenario) {
       file.why_no_learning_rate =
-          "this file has no scenario, so batch, samples and base learning rate are unknown. Measure with ddpprof run";
+          "this file has no scenario. For a recording or an import use ddpprof lr FILE.db --workers 8,64";
       return;
     }
     file.learning_rate = scenario_queries::learning_rate_options(*file.scenario, database);
