@@ -19,9 +19,10 @@ std::string plan_heading(const scenario::Scenario& scenario, const measure::Plan
   }
   if (measure.unwrapped) steps += "; ddp also without the DDP wrapper";
   if (measure.sync == scenario::DeviceSync::never) steps += "; the loop does not wait for the GPU";
-  return fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n{} measurements, {}\n", scenario.name,
+  return fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n{} measurement{}, {}\n", scenario.name,
                      scenario.workload.model.label(), fmt::join(scenario::measured_batches(scenario), ", "),
-                     plan.backend, plan.device, plan.cores, plan.configurations.size(), steps);
+                     plan.backend, plan.device, plan.cores, plan.configurations.size(),
+                     plan.configurations.size() == 1 ? "" : "s", steps);
 }
 
 std::string plan_text(const scenario::Scenario& scenario, const measure::Plan& plan) {
@@ -47,8 +48,8 @@ std::string plan_text(const scenario::Scenario& scenario, const measure::Plan& p
     for (const std::string& warning : scenario_queries::rate_warnings(scenario)) text += fmt::format("  {}\n", warning);
   }
   const std::string tuned_at = rate.base_batch ? fmt::format("a global batch of {}", *rate.base_batch)
-                                               : fmt::format("{} worker(s)", rate.base_workers);
-  text += fmt::format("then: fit, predict {} workers, learning rate from {} at {}\n", workers, rate.base, tuned_at);
+                                               : fmt::format("N = {}", rate.base_workers);
+  text += fmt::format("then: fit, predict N = {}, learning rate from {} at {}\n", workers, rate.base, tuned_at);
   return text;
 }
 

@@ -256,8 +256,8 @@ class PredictSubcommand final : public Subcommand {
     if (batch_ || accumulation_ || !what_if_.empty() || !logs_.empty() || !gather_logs_.empty() ||
         !scatter_logs_.empty() || !sharing_.empty() || global_batch_ || !inter_node_.empty())
       throw Failure(ExitCode::usage,
-                    "this database has collectives of nccl-tests only, so no step: of the options, --workers, "
-                    "--gpus-per-node, --confidence and --format apply",
+                    "this database has collectives of nccl-tests only, and no step: only --workers, --gpus-per-node, "
+                    "--confidence and --format apply",
                     "import the logs together with a trace to predict steps");
     const double confidence = confidence_.value_or(0.9);
     return {"predict",

@@ -29,7 +29,7 @@ MessageSizes message_sizes(const std::map<std::int64_t, StepProfile>& profiles) 
 
 Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
   if (!stored_steps(database).empty())
-    throw NotSupported("the file holds a table of step times, which does not contain the parts of a step",
+    throw NotSupported("the file has a table of step times, which does not contain the parts of a step",
                        "use ddpprof predict FILE --workers N, which accepts such tables");
   Models models;
   models.measured = load(database);
@@ -42,7 +42,7 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
     if (models.measured.imported)
       throw NotSupported("the imported files contain no training step",
                          "profile several steps and mark each of them (prof.step(), or one NVTX range per step)");
-    throw NotSupported("the database holds no measured training step and no benchmark of collectives",
+    throw NotSupported("the database has no measured training step and no benchmark of collectives",
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }
   models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves,

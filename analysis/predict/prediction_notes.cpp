@@ -121,7 +121,7 @@ Note inside_links_note(const MeasuredJob& job, const std::string& listed) {
 Note unused_link_note(const MeasuredJob& job) {
   return make_note("info", "links_not_measured",
                    job.strategy() + ": the link between nodes that was named (" + job.options().inter_node.name +
-                       ") is not used: all ranks of the N asked about are on one node, or the links between nodes were "
+                       ") is not used: all ranks of the requested N are on one node, or the links between nodes were "
                        "measured",
                    "for several nodes of GPUs give --gpus-per-node, and do not give --sharing dedicated");
 }
@@ -197,16 +197,16 @@ Note next_batch_note(const NextMeasurement& next, const std::string& strategy, s
 
 Note batch_assumed_note(const std::string& strategy, const std::string& assumption) {
   return make_note("info", "batch_assumed", strategy + ": " + assumption,
-                   "measure the job with a second batch per worker, at least as large as the batch asked about");
+                   "measure the job with a second batch per worker, at least as large as the predicted one");
 }
 
 Note what_if_none_note(const std::string& strategy, const std::string& reason) {
-  return make_note("warning", "what_if_none", strategy + ": " + reason, "ask about another change for this strategy");
+  return make_note("warning", "what_if_none", strategy + ": " + reason, "predict another change for this strategy");
 }
 
 Note what_if_none_note(const std::string& strategy, std::int64_t workers, const std::string& reason) {
   return make_note("warning", "what_if_none", at_workers(strategy, workers) + ": " + reason,
-                   "ask about another change, or other worker counts");
+                   "predict another change, or other worker counts");
 }
 
 Note uncertain_note(const Prediction& row) {
@@ -234,14 +234,14 @@ Note corrected_note(const std::string& strategy, std::int64_t workers, double co
       "warning", "prediction_corrected",
       at_workers(strategy, workers) + ": the models are corrected by a factor of " + number_text(correction) +
           " to agree with the measured steps; predictions beyond the measured N depend on this factor",
-      "the fitted models do not describe this machine: use the intervals, or measure closer to the N asked about");
+      "the fitted models do not describe this machine: use the intervals, or measure closer to the predicted N");
 }
 
 std::vector<Note> log_notes(const Models& models) {
   std::vector<Note> notes;
   for (const std::string& text : models.all_reduce.notes)
     notes.push_back(
-        make_note("info", "fit_assumption", "ddp all_reduce: " + text, "measure on the machines asked about"));
+        make_note("info", "fit_assumption", "ddp all_reduce: " + text, "measure on the predicted machines"));
   for (const std::string& text : models.all_reduce.warnings)
     notes.push_back(make_note("warning", "fit_doubtful", "ddp all_reduce: " + text,
                               "give a log of the machines that the database was measured on"));

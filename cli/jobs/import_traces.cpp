@@ -51,8 +51,9 @@ void show_jobs(const TraceImport& request, const import::ImportResult& result, d
                              ? fmt::format("{} jobs", result.jobs.size())
                              : fmt::format("{} rank{} of {}", result.ranks, result.ranks == 1 ? "" : "s",
                                            number_of_ranks(result.world_size));
-  context.messages << fmt::format("ddpprof {}: {} events of {}, {} steps, in {:.1f} s\n", request.subcommand,
-                                  result.events, of, result.steps, seconds);
+  context.messages << fmt::format("ddpprof {}: {} event{} of {}, {} step{}, in {:.1f} s\n", request.subcommand,
+                                  result.events, result.events == 1 ? "" : "s", of, result.steps,
+                                  result.steps == 1 ? "" : "s", seconds);
 }
 
 void import_all(const TraceImport& request, const import::InputFiles& files, Context& context) {

@@ -64,7 +64,8 @@ std::optional<python_tracer::StepWindow> window_of_job(const scenario::Command& 
 }
 
 std::string plan_text(const RunJob& run, const job::JobRequest& request, const std::vector<job::JobRun>& plan) {
-  std::string text = fmt::format("{} runs, at most {} s each\n", plan.size(), run.scenario.command.timeout_s);
+  std::string text = fmt::format("{} run{}, at most {} s each\n", plan.size(), plan.size() == 1 ? "" : "s",
+                                 run.scenario.command.timeout_s);
   for (const job::JobRun& one : plan)
     text += fmt::format("{:<16} {}\n", one.name(), job::text_of(job::command_of(request, one)));
   return text;

@@ -37,9 +37,9 @@ void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int
   for (const Configuration& configuration : plan.configurations) most = std::max(most, configuration.processes());
   if (most <= memory_bytes / rank_bytes) return;
   throw MachineTooSmall(
-      fmt::format("{} ranks need at least {:.1f} GiB of memory and this machine has {:.1f} GiB available", most,
+      fmt::format("N = {} needs at least {:.1f} GiB of memory, and this machine has {:.1f} GiB available", most,
                   static_cast<double>(most * rank_bytes) / (1 << 30), static_cast<double>(memory_bytes) / (1 << 30)),
-      fmt::format("at most {} workers", memory_bytes / rank_bytes), "measure fewer workers; ddpprof predicts more");
+      fmt::format("at most N = {}", memory_bytes / rank_bytes), "measure fewer workers; ddpprof predicts more");
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
   plan.cores = cores;
   const std::int64_t most = *std::max_element(scenario.workers.begin(), scenario.workers.end());
   if (scenario.device == DeviceChoice::cuda && gpus < most) {
-    throw MachineTooSmall(fmt::format("{} workers on device cuda need {} GPUs and {} are visible", most, most, gpus),
+    throw MachineTooSmall(fmt::format("N = {} on device cuda, and the number of visible GPUs is {}", most, gpus),
                           "one GPU per worker", "measure fewer workers, or set device: cpu");
   }
   const bool mpi = scenario.backend == BackendChoice::mpi;

@@ -203,7 +203,7 @@ TEST_F(ImportCommand, ATraceOfOneLineIsNoLog) {
       file("rank0.json", R"({"size": 1, "count": 2, "type": 3, "traceEvents": )" + std::string(trace_text) + "}");
   const Outcome outcome = run_ddpprof({"import", trace, "--out", missing("line.db")});
   EXPECT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_THAT(outcome.messages, HasSubstr("1 events of 1 rank"));
+  EXPECT_THAT(outcome.messages, HasSubstr("1 event of 1 rank"));
 }
 
 std::string job_text(int rank, int world_size, int second) {

@@ -142,7 +142,7 @@ TEST_F(CommandLine, LrShowsTheSchedulesOfTheRulesAskedFor) {
 
 TEST_F(CommandLine, TheDryRunSaysWhichRateIsTrained) {
   const std::string sound = file("sound.yaml", test::scenario);
-  EXPECT_THAT(run_ddpprof({"run", sound, "--dry-run"}).out, HasSubstr("learning rate from 0.01 at 1 worker(s)"));
+  EXPECT_THAT(run_ddpprof({"run", sound, "--dry-run"}).out, HasSubstr("learning rate from 0.01 at N = 1"));
   const Outcome applied = run_ddpprof({"run", sound, "--dry-run", "--set", "learning_rate.apply=true", "--set",
                                        "learning_rate.base_batch=256", "--set", "learning_rate.decay=cosine"});
   EXPECT_EQ(applied.code, 0) << applied.messages;

@@ -75,12 +75,12 @@ void StepTable::check(const StepRow& asked) const {
                                 "worker");
   if (batches_.size() == 1 && *batches_.begin() != asked.batch_per_worker)
     refuse("only a batch of " + std::to_string(*batches_.begin()) + " per worker was measured",
-           "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker) +
-               ", or ask about " + std::to_string(*batches_.begin()) + " (--batch-per-worker)");
+           "measure a second batch, best at one worker, to predict " + std::to_string(asked.batch_per_worker) +
+               ", or give --batch-per-worker " + std::to_string(*batches_.begin()));
   if (alone_->beyond(asked.batch_per_worker) && alone_->law().refused())
     refuse("a batch of " + std::to_string(asked.batch_per_worker) +
                " is outside the batches measured at one worker, and their law is " + alone_->law().status,
-           "measure these batches again, or ask about a batch between them");
+           "measure these batches again, or predict a batch between them");
 }
 
 TablePrediction StepTable::predict(const StepRow& asked) const {

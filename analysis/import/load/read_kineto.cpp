@@ -19,7 +19,7 @@ void report_refused(const KinetoReader& reader, const TraceTally& tally, ReadRan
   for (const auto& [why, refused] : reader.refused())
     result.notes.push_back({Severity::warning, "bad_event", refused.count,
                             fmt::format("left out: {} (the first at byte {})", why, refused.first_offset),
-                            "the sound events are imported; record the trace again if many are missing"});
+                            "the valid events are imported; record the trace again if many are missing"});
   if (!tally.complete && tally.saw_events)
     result.notes.push_back(
         {Severity::warning, "truncated", 1,
@@ -28,7 +28,7 @@ void report_refused(const KinetoReader& reader, const TraceTally& tally, ReadRan
   if (tally.long_members > 0)
     result.notes.push_back({Severity::info, "member_too_long", tally.long_members,
                             "members besides the events that are too long to describe a job; they are not read",
-                            "rank and devices are in short ones"});
+                            "rank and devices are in short members, which were read"});
   std::int64_t passed = 0;
   std::string kinds;
   for (const auto& [kind, count] : reader.passed_over()) {
@@ -42,7 +42,7 @@ void report_refused(const KinetoReader& reader, const TraceTally& tally, ReadRan
                             "from the profile's start"});
 }
 
-// For a file without a sound event.
+// For a file without a valid event.
 std::string why_unusable(const KinetoReader& reader, const TraceTally& tally, bool compressed) {
   std::int64_t count = 0;
   std::string first_why;
@@ -61,8 +61,8 @@ std::string why_unusable(const KinetoReader& reader, const TraceTally& tally, bo
         "its operations are pairs of a begin and an end ({} events of ph B), which are not read: only "
         "complete events (ph X) are",
         begins->second);
-  if (count == 0) return "it holds no event of an operation or a device";
-  return fmt::format("it holds no sound event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
+  if (count == 0) return "it has no event of an operation or a device";
+  return fmt::format("it has no valid event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
 }
 
 // Reads and decompresses in a thread of its own, if one can be started.
@@ -103,7 +103,7 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   }
   if (const std::string why = reader.several_ranks(); !why.empty())
     throw ImportError(
-        fmt::format("{}: it holds several ranks: {} (expected one file per rank; import the files from "
+        fmt::format("{}: it has several ranks: {} (expected one file per rank; import the files from "
                     "which it was merged, or split it by process)",
                     name, why));
   ReadRank result;

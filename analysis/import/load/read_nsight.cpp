@@ -18,7 +18,7 @@ std::vector<ReadRank> read_nsight_file(const std::filesystem::path& path, const 
   NsightReader reader(*file, options.sort, sink, source);
   reader.read();
   if (reader.ranks().empty())
-    throw ImportError(fmt::format("{}: it holds no sound kernel ({} events are damaged{}) {}", name,
+    throw ImportError(fmt::format("{}: it has no valid kernel (damaged events: {}{}) {}", name,
                                   reader.refused_events(), file->truncated() ? ", and the file is cut off" : "",
                                   expected));
   const bool several = reader.ranks().size() > 1;

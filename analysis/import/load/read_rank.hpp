@@ -76,11 +76,11 @@ void fill_rank(RankTrace&, const TrainingOptions&, ReadRank& result);
 // Returns the largest number of ranks that a file may hold. This many source numbers are reserved for the file.
 std::size_t most_ranks(const std::filesystem::path&);
 
-// Reads a file of any kind. Throws ImportError if it holds no sound event, OpenError if it cannot be read. Raw events
+// Reads a file of any kind. Throws ImportError if it has no valid event, OpenError if it cannot be read. Raw events
 // go to `sink`, unless it is null, as `source` and the following source numbers.
 std::vector<ReadRank> read_ranks(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
 
-// Reads a file of the PyTorch profiler. Throws ImportError if it holds no sound event, OpenError if it cannot be read.
+// Reads a file of the PyTorch profiler. Throws ImportError if it has no valid event, OpenError if it cannot be read.
 // Raw events go to `sink`, unless it is null, as `source`.
 ReadRank read_kineto_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
 

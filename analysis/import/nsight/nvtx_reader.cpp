@@ -160,7 +160,7 @@ void NsightReader::report_missing_data() {
   for (const auto& [where, refused] : refused_)
     note(Severity::warning, "bad_event", refused.count,
          fmt::format("in {}: {} (the first at row {})", where.first, where.second, refused.first_row),
-         "the sound events are imported, the others are left out; export the report again if many are missing");
+         "the valid events are imported, the others are left out; export the report again if many are missing");
   std::vector<std::string_view> missing;
   for (const std::string_view table : {std::string_view("CUPTI_ACTIVITY_KIND_RUNTIME"), nvtx})
     if (!file_.has(table)) missing.push_back(table);

@@ -195,7 +195,7 @@ std::string ShardedModel::change_refusal(const WhatIf& change) const {
     return "ddp has no shards: give strategy=ddp without reshard_after_forward, prefetch and replicate";
   // On hosts of one core each, DDP took half of the time that this model gives it.
   if (change.strategy == "ddp" && job_.device == "cpu")
-    return "on a CPU the all-reduces of DDP take another time than FSDP's collectives: record the training with DDP";
+    return "on a CPU DDP's cost does not follow from FSDP's collectives: record the training with DDP";
   if (change.prefetch && job_.device == "cpu")
     return "on a CPU FSDP waits for each of its collectives, with and without prefetch";
   if (change.prefetch && *change.prefetch) return "the measured training already gathers units ahead";
@@ -203,7 +203,7 @@ std::string ShardedModel::change_refusal(const WhatIf& change) const {
     const bool changes = std::ranges::any_of(base_->units, [&](const UnitTimes& unit) {
       return !unit.root && unit.gathers_again && *unit.gathers_again != *change.reshard_after_forward;
     });
-    if (!changes) return "the measured training already has reshard_after_forward as asked";
+    if (!changes) return "the measured training already has this value of reshard_after_forward";
   }
   return "";
 }

@@ -167,7 +167,7 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   }
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(note("prediction_none", "fsdp at N = " + listed + " is not predicted: " + reason,
-                                "record this training with 2 or more ranks on the machines that you ask about"));
+                                "record this training with 2 or more ranks on the predicted machines"));
   for (const std::string& text : uncertain)
     if (!text.empty())
       result.notes.push_back(

@@ -39,7 +39,7 @@ OtherOutcome simulate_zero(int stage, const OtherStrategy& other, const step::Dd
                            std::span<const Bucket> buckets, const collective::Link& link) {
   bound(other.accumulation * static_cast<std::int64_t>(buckets.size()),
         std::to_string(other.accumulation) + " micro-batches of " + std::to_string(buckets.size()) + " buckets",
-        "ask about fewer micro-batches");
+        "predict fewer micro-batches");
   strategy::Job job;
   job.blocks = blocks_of(work, buckets, other.micro_forward_s);
   job.data_s = work.data_s / static_cast<double>(other.accumulation);
@@ -62,7 +62,7 @@ OtherOutcome simulate_servers(const OtherStrategy& other, const step::DdpStep& w
                               const collective::Link& link) {
   bound(other.workers * other.servers,
         std::to_string(other.workers) + " workers and " + std::to_string(other.servers) + " servers",
-        "ask about fewer workers or servers");
+        "predict fewer workers or servers");
   strategy::ParameterServerJob job;
   const double micro_s = other.micro_forward_s + work.backward_s;
   const double compute_s = work.data_s + static_cast<double>(other.accumulation) * micro_s;

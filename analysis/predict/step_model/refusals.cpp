@@ -77,13 +77,13 @@ std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t w
 std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& change) {
   const StepProfile& last = job.profiles().rbegin()->second;
   if (change.changes_sharding())
-    return Refusal{"reshard_after_forward, prefetch and replicate are of sharded trainings (FSDP)"};
-  if (change.strategy == "ddp") return Refusal{"strategy=ddp is a change of sharded trainings (FSDP)"};
+    return Refusal{"reshard_after_forward, prefetch and replicate apply to sharded trainings (FSDP) only"};
+  if (change.strategy == "ddp") return Refusal{"strategy=ddp applies to sharded trainings (FSDP) only"};
   if (!(last.compute_s() > 0.0)) return Refusal{"the steps were recorded without phases, so their parts are unknown"};
   if (change.batch_per_worker && !(last.samples_per_worker > 0.0))
     return Refusal{"the batch of the measured steps is not recorded: give it with import --batch-per-worker"};
   if (change.host_speed != 1.0 && !last.waits_for_host())
-    return Refusal{"no time in which a device waits for the host's launches is recorded, so their speed has no effect"};
+    return Refusal{"no device waited for the host's launches in the recording, so faster launches have no effect"};
   if (change.gradient_bytes != 1.0 || change.model_bytes != 1.0)
     for (const int bytes : {1, 2, 8})  // a mean of several kinds is near another number
       if (std::abs(last.element_bytes / bytes - 1.0) < 0.01)

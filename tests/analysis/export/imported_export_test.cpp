@@ -171,7 +171,7 @@ TEST_F(ImportedExport, AnExportOfSeveralRanksIsNotImportedAsOne) {
   } catch (const std::exception& error) {
     message = error.what();
   }
-  EXPECT_NE(message.find("it holds several ranks"), std::string::npos) << message;
+  EXPECT_NE(message.find("it has several ranks"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -87,11 +87,11 @@ TEST_F(ShardedChanges, ChangesThatAreNotModelledAreRefused) {
   measure(1);
   measure(2);
   const std::pair<std::vector<std::string>, const char*> refused[] = {
-      {{"strategy=ddp"}, "on a CPU the all-reduces of DDP take another time"},
+      {{"strategy=ddp"}, "on a CPU DDP's cost does not follow from FSDP's"},
       {{"prefetch=off"}, "on a CPU FSDP waits for each of its collectives"},
       {{"accumulation=4"}, "not modelled for a sharded training: accumulation"},
       {{"strategy=zero1"}, "not modelled for a sharded training: this strategy"},
-      {{"reshard_after_forward=on"}, "already has reshard_after_forward as asked"},
+      {{"reshard_after_forward=on"}, "already has this value of reshard_after_forward"},
       {{"strategy=ddp", "replicate=2"}, "ddp has no shards"}};
   for (const auto& [changes, reason] : refused) {
     changed(changes);

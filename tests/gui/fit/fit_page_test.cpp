@@ -50,7 +50,7 @@ TEST_F(FitPageTest, ShowsWhatToDoWithoutAFileOrAFit) {
   EXPECT_TRUE(label("message").contains("Ctrl+O"));
   TemporaryDatabase empty("fit-page-empty");
   open(empty);
-  EXPECT_TRUE(label("message").contains("holds no measured training step")) << label("message").toStdString();
+  EXPECT_TRUE(label("message").contains("has no measured training step")) << label("message").toStdString();
   EXPECT_TRUE(label("message").contains("ddpprof run")) << "what to do";
 }
 

@@ -126,7 +126,7 @@ TEST_P(kineto_cases, KernelsAtTimeZeroAreLeftOut) {
 
 TEST_P(kineto_cases, TwoRanksInOneFileAreRefused) {
   READ("kineto_two_ranks_merged_into_one_file");
-  EXPECT_THAT(read_case.imported.error, HasSubstr("it holds several ranks"));
+  EXPECT_THAT(read_case.imported.error, HasSubstr("it has several ranks"));
   EXPECT_THAT(read_case.imported.error, HasSubstr("100 and 101"));
 }
 

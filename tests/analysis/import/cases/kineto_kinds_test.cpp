@@ -248,7 +248,7 @@ TEST(cases_of_identity, MergedRanksWithOneProcessId) {
     const bool host = event.find("\"kernel\"") == std::string::npos;
     merged.events.push_back(host ? replaced(event, "\"tid\": 100", "\"tid\": 200") : event);
   }
-  EXPECT_THAT(import_text(merged.text()).imported.error, HasSubstr("holds several ranks"));
+  EXPECT_THAT(import_text(merged.text()).imported.error, HasSubstr("has several ranks"));
 }
 
 TEST(cases_of_identity, MergedRanksWithTextsAsProcessIds) {
@@ -258,7 +258,7 @@ TEST(cases_of_identity, MergedRanksWithTextsAsProcessIds) {
       merged.events.push_back(event.find("\"pid\": 100") == std::string::npos
                                   ? event
                                   : replaced(event, "\"pid\": 100", "\"pid\": " + std::string(rank)));
-  EXPECT_THAT(import_text(merged.text()).imported.error, HasSubstr("holds several ranks"));
+  EXPECT_THAT(import_text(merged.text()).imported.error, HasSubstr("has several ranks"));
 }
 
 // Jobs on devices without events of devices.

@@ -39,8 +39,8 @@ std::vector<Case> whole_files() {
           R"( {"ph": "E", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 2}]})",
           "its operations are pairs of a begin and an end (1 events of ph B), which are not read");
   refused("only_damage", R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 1}, {"ph": "X",)",
-          "it holds no sound event: 2 left out, the first at byte 17: an event without `dur`");
-  refused("cut_in_the_first_event", sound.substr(0, sound.find("ProfilerStep") + 5), "no sound event: 1 left out");
+          "it has no valid event: 2 left out, the first at byte 17: an event without `dur`");
+  refused("cut_in_the_first_event", sound.substr(0, sound.find("ProfilerStep") + 5), "no valid event: 1 left out");
   refused("gzip_of_nothing", gzipped(""), "the file is empty");
   refused("gzip_header_only", gzipped(sound).substr(0, 10), "gzip");
   refused("zstd_header_only", zstd_packed(sound).substr(0, 6), "zstd");

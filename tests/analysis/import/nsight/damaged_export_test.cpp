@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Ten sound kernels of 100 ns each.
+// Ten valid kernels of 100 ns each.
 void add_sound(Export& file) {
   for (std::int64_t i = 0; i < 10; ++i) file.kernel({.start_ns = 1000 * i, .end_ns = 1000 * i + 100, .correlation = i});
 }
@@ -58,14 +58,14 @@ TEST(DamagedExport, TextThatIsNoDatabaseIsRefused) {
 
 TEST(DamagedExport, TablesWithoutRowsAreNothingToImport) {
   Export file;
-  EXPECT_THAT(error_of(file.done()), HasSubstr("no sound kernel"));
+  EXPECT_THAT(error_of(file.done()), HasSubstr("no valid kernel"));
 }
 
 TEST(DamagedExport, WithoutKernelsThereIsNoRank) {
   Export file;
   file.range({.start_ns = 0, .end_ns = 10, .name = "step 1"});
   file.run("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL");
-  EXPECT_THAT(error_of(file.done()), HasSubstr("no sound kernel"));
+  EXPECT_THAT(error_of(file.done()), HasSubstr("no valid kernel"));
 }
 
 struct BadRow {
