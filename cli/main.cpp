@@ -13,7 +13,7 @@
 
 namespace {
 
-// Returns the number in the variable COLUMNS; 0 if there is none.
+// Returns the number in the variable COLUMNS, or 0 without a valid number.
 int columns_variable() {
   const char* text = std::getenv("COLUMNS");
   const long columns = text == nullptr ? 0 : std::strtol(text, nullptr, 10);

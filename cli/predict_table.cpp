@@ -26,7 +26,7 @@ report::Column seconds(const char* name, const std::string& title) {
   return digits(report::seconds(name, title, std::string(name) == "step_s" ? "" : "step_s"), 4);
 }
 
-// What was asked about the rows of one strategy, and their fit.
+// The question about the rows of one strategy, and their fit.
 struct Answer {
   fit::TableQuestion question;
   std::int64_t largest = 1;  // measured N

@@ -36,8 +36,8 @@ struct Form {
   bool segmented = false;  // Gloo's segmented ring, else the textbook ring
   HostSharing sharing = HostSharing::none;
   std::shared_ptr<const std::vector<collective::Curve>> curves = nullptr;  // of a measured curve, else null
-  // Of a curve that was measured across hosts, if the job's steps were measured inside one host: the largest N inside
-  // one host. Up to this N, alpha and beta are factors of the job's own links. 0: no such N.
+  // The largest N inside one host, if the curve was measured across hosts and the job's steps inside one host. Up to
+  // this N, alpha and beta are factors of the job's own links. 0: does not apply.
   std::int64_t ranks_inside = 0;
   std::shared_ptr<const Regimes> regimes = nullptr;  // of NCCL's regimes, else null
 

@@ -76,7 +76,7 @@ std::vector<Configuration> read_configurations(SQLite::Database&);
 fit::WorkloadKey workload_of(const Configuration&);
 
 // Returns the first measured configuration of the workload that the fitted models use (fit::most_measured_workload), or
-// nullptr if there are no measurements. Failed measurements count only if all failed.
+// nullptr without measurements. Failed measurements count only if all failed.
 const Configuration* of_models_workload(const std::vector<Configuration>&);
 
 // Returns the median with its 95 % interval. Steps of one repeat are correlated, so whole repeats are resampled
@@ -86,7 +86,7 @@ stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*fi
 double throughput(const Configuration&);  // samples/s: median samples of a step / median step
 
 // Returns the configuration with one worker that `of` is compared with: equal except for N, threads and backend.
-// nullptr if there is none.
+// Otherwise nullptr.
 const Configuration* baseline(const std::vector<Configuration>&, const Configuration& of);
 
 }  // namespace ddpprof::metrics

@@ -1,4 +1,4 @@
-// What imported measurements contain about the training that a learning rate depends on.
+// Facts of imported measurements from which the learning rate at another N follows.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class OptimizerFamily {
 // Returns the family by the name of the optimizer's class: "AdamW", "FusedAdam", "sgd". "adaptive" is adam.
 OptimizerFamily family_of(std::string_view optimizer);
 
-// Returns the settings at the base batch that the square-root rule scales. A beta of 0 is no average.
+// Returns the settings at the base batch that the square-root rule scales. A beta of 0: without this average.
 learning_rate::AdamSettings usual_settings(OptimizerFamily);
 
 // Returns true for an optimizer that scales the rate of each parameter (Adam, RMSprop, …), false for SGD. Empty for

@@ -16,7 +16,7 @@ struct RankedChange {
 };
 
 // Returns the changes that can be applied at this N, the largest gain first. `dedicated`: the same job with own cores
-// for every rank, or nullptr if this is no change.
+// for every rank, or nullptr if that would not change the job.
 std::vector<RankedChange> ranked_changes(const Predictor&, const Predictor* dedicated, std::int64_t workers);
 
 }  // namespace ddpprof::fit

@@ -31,8 +31,8 @@ inline constexpr std::int64_t finest_resolution_ns = 256;
 // Replaces row.levels. The row's events must be complete.
 void make_levels(Row& row);
 
-// Returns the coarsest level whose blocks are no wider than `ns_per_pixel`, or null if the events themselves must be
-// used.
+// Returns the coarsest level whose blocks are at most as wide as `ns_per_pixel`, or null if the events themselves must
+// be used.
 const Level* level_for(const Row& row, double ns_per_pixel);
 
 // Returns the number of events in block `i`.

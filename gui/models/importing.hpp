@@ -13,7 +13,7 @@
 
 namespace ddpprof::gui {
 
-// What the user opens: one database, or traces, tables, logs and folders of them.
+// Files that the user opens: one database, or traces, tables, logs and folders of them.
 struct OpenRequest {
   std::vector<std::filesystem::path> paths;
   std::vector<std::filesystem::path> logs;  // of nccl-tests, for the links that are predicted

@@ -6,7 +6,7 @@
 
 namespace ddpprof::job {
 
-// Returns at most eight lines of at most 300 bytes, each after a line break and four spaces. Empty if there is no file.
+// Returns at most eight lines of at most 300 bytes, each after a line break and four spaces. Empty without a file.
 std::string last_lines(const std::filesystem::path& log);
 
 }  // namespace ddpprof::job

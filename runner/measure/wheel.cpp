@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the version in torch/version.py, for example "2.11.0+cu130"; empty if there is no torch.
+// Returns the version in torch/version.py, for example "2.11.0+cu130"; empty without torch.
 std::string installed_torch(const fs::path& torch) {
   constexpr std::string_view name = "__version__ = '";
   std::ifstream file(torch / "version.py");

@@ -40,7 +40,7 @@ struct Traces {
   // Processes that were not traced, each with the reason, and traces that are left out. Empty if all is well.
   std::vector<std::string> notes;
   std::int64_t native = 0;  // processes that used CUDA or NVTX and were left to the native tracer
-  std::string nothing;      // why there is no trace, if no process reported a reason; empty if there is one
+  std::string nothing;      // why no trace was found, if no process reported a reason; empty with a trace
 };
 
 // Reads what the module left in the folder, after the job has ended. If a rank was traced in several attempts or

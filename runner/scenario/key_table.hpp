@@ -23,7 +23,7 @@ struct Draft {
   std::optional<std::int64_t> linear_out;
 };
 
-// What is trained: a model of ddpprof's worker, or the user's own command.
+// The form of a scenario: it trains a model of ddpprof's worker, or starts the user's own command.
 enum class Form { model, command, both };
 
 struct Limits {

@@ -104,7 +104,7 @@ const char* word(Rule rule) {
 std::optional<std::string> refusal(Rule rule, const Plan& plan) {
   const double kappa = unscaled(plan).kappa;
   if (rule == Rule::square_root && plan.adaptive_optimizer && !scale_adam(plan.adam, kappa).valid) {
-    // The smaller average runs out first; 0 is none, as in RMSprop.
+    // The smaller of β₁ and β₂ reaches its limit first. A β₁ of 0 means without momentum, as in RMSprop.
     const bool momentum = plan.adam.beta1 > 0.0, squares = plan.adam.beta2 > 0.0;
     const bool first = momentum && (!squares || plan.adam.beta1 <= plan.adam.beta2);
     const double beta = first ? plan.adam.beta1 : plan.adam.beta2;

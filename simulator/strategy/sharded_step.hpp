@@ -36,7 +36,7 @@ struct ShardedOutcome {
   double exposed_s() const { return step_s - compute_s; }
 };
 
-// What the step does for one unit.
+// Kinds of work of the step for one unit.
 enum class ShardedWork { forward, backward, gather, scatter };
 struct ShardedActivity {
   ShardedWork work = ShardedWork::forward;

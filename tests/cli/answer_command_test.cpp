@@ -1,4 +1,4 @@
-// What a command prints at its end, its help, and the learning rate of an import, as a user sees them.
+// Output of a command at its end, its help, and the learning rate of an import, as a user sees them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -314,7 +314,7 @@ TEST_F(AnswerCommand, ALimitOfFileSizesIsReportedAndLeavesNothing) {
   EXPECT_EQ(exported.code, 4) << exported.messages;
   EXPECT_THAT(exported.messages, HasSubstr("cannot be written"));
   EXPECT_TRUE(std::filesystem::is_empty(place));
-  // An empty file, which a killed command may leave, is no database.
+  // An empty file, which a killed command may leave, does not count as a database.
   std::ofstream(out).close();
   EXPECT_EQ(run_ddpprof({"import", trace, "--out", out}).code, 0);
 }

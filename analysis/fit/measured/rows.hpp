@@ -48,7 +48,7 @@ struct StepInfo {
   std::int64_t last_backward_ns = 0;              // its duration
   std::optional<std::int64_t> last_ready_ns;      // last gradient, since the step's start
   std::optional<std::int64_t> device_idle_ns;     // waiting for the host's launches; empty on a CPU or if not recorded
-  // Of optimizer_ns, before the last backward: of a network that is trained in turn with another, or of a closure.
+  // The part of optimizer_ns before the last backward: a network that is trained in turn with another, or a closure.
   std::int64_t early_optimizer_ns = 0;
   // Time in which collectives other than the last backward's buckets ran, before the last backward, in it and after it.
   std::int64_t others_before_ns = 0, others_in_ns = 0, others_after_ns = 0;

@@ -10,7 +10,7 @@ namespace ddpprof::fit {
 namespace {
 
 constexpr double point_error = 0.05;  // of one median time, at least
-// Of the shortest time of a hop. Units of FSDP are megabytes, whose time on usual links is mostly that of their bytes.
+// Usual share of latency in the shortest time of a hop. Units of FSDP are megabytes, and their bytes take most of it.
 constexpr double usual_latency_share = 0.1, usual_latency_sd = 0.4;
 
 // At most this share of the shortest time of a hop is latency: the rest is transfer, whose time is never 0.

@@ -52,7 +52,8 @@ struct Pair {
   double gain() const { return few.median_s() / many.median_s(); }
 };
 
-// Of the same batch. The rank of more micro-batches per step has the rarer updates, so it must be the first.
+// Returns the pairs of rows with the same batch, fewer ranks first. A rank with more micro-batches per step has rarer
+// updates, so it must be the first.
 std::vector<Pair> pairs_of(const std::vector<Placed>& all) {
   std::vector<Pair> pairs;
   for (const Placed& few : all)

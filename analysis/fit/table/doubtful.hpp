@@ -1,4 +1,4 @@
-// What cannot be true in a table of step times, or is hardly a repeat.
+// Finds likely mistakes in a table of step times.
 #pragma once
 
 #include <string>

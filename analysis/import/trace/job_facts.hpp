@@ -1,4 +1,4 @@
-// What ddpprof's injected Python module (python/injected) writes into a trace beside the events, as member
+// Facts that ddpprof's injected Python module (python/injected) writes into a trace beside the events, as member
 // `ddpprofJob`.
 #pragma once
 
@@ -20,8 +20,8 @@ struct UntracedSteps {
 // Steps with the squared norms of the gradient, before `untraced`. Empty without --noise-scale.
 struct NormSteps {
   UntracedSteps steps;
-  // Of this rank before the all-reduce (on one rank the mean over its micro-batches), and after it. One of each per
-  // step; nullopt: unknown or not finite.
+  // The rank's squared norm before the all-reduce (on one rank the mean over its micro-batches), and after it. One of
+  // each per step; nullopt: unknown or not finite.
   std::vector<std::optional<double>> local_sqr, whole_sqr;
 };
 
@@ -37,8 +37,8 @@ struct JobFacts {
   std::int64_t bucket_cap_bytes = 0;
   std::int64_t last_step = 0;  // the last complete traced step; the job may have ended in the next one
   std::optional<bool> find_unused_parameters, gradient_as_bucket_view;
-  // Of the optimizer's first group of parameters: without its schedule, and in the step before `untraced` if it
-  // differs.
+  // The rate of the optimizer's first group of parameters: without its schedule, and in the step before `untraced` if
+  // it differs.
   double learning_rate = 0.0, learning_rate_of_step = 0.0;
   std::vector<double> learning_rates;              // of all groups, ascending; empty if they are equal
   std::vector<std::string> other_optimizers;       // that also step

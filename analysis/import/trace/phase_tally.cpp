@@ -88,7 +88,7 @@ void PhaseTally::add(Book& book, CollectiveOp op, std::int64_t launch_ns, std::i
                      const std::optional<Span>& run) const {
   std::optional<Place> place = place_of(steps_, launch_ns);
   if (!place) return;
-  // Of nested annotations the innermost one. They are nested at most this deep.
+  // The innermost of nested annotations is used. They are nested at most this deep.
   constexpr int depth = 4;
   auto mark = std::ranges::upper_bound(marks_, launch_ns, {}, [](const Marked& one) { return one.time.start_ns; });
   for (int i = 0; i < depth && !steps_.empty() && mark != marks_.begin(); ++i)

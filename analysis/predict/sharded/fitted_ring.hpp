@@ -10,7 +10,7 @@
 
 namespace ddpprof::fit {
 
-// What is not known exactly. The defaults are the best estimate.
+// One draw of all uncertain quantities. The defaults are the best estimate.
 struct ShardedDraw {
   double level = 1.0;                    // of compute
   double gathers = 1.0, scatters = 1.0;  // of the collectives' cost

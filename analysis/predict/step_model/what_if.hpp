@@ -42,7 +42,7 @@ struct WhatIf {
   bool overlap = true;
   std::string strategy;  // "", ddp, zero1, zero2, zero3, ps, async-ps
   std::int64_t servers = 1;
-  // Of a sharded training (FSDP):
+  // Only for a sharded training (FSDP):
   std::optional<bool> reshard_after_forward, prefetch;
   std::int64_t replicas = 1;  // of the shards (HSDP)
   std::vector<Term> free;     // terms that take no time

@@ -234,7 +234,7 @@ std::string gain_text(const Table& table, const Row& row) {
   return fmt::format("{}: {} × the throughput ({} to {}){}", change, number("speedup"), low, high, batch);
 }
 
-// Returns the N of a measured step with a higher throughput than this N has after the change; 0 if there is none.
+// Returns the N of a measured step with a higher throughput than this N has after the change, otherwise 0.
 std::int64_t faster_without(const Curve& curve, std::int64_t workers, double speedup) {
   const auto at = std::ranges::find(curve, workers, &GlanceStep::workers);
   if (at == curve.end() || !at->throughput) return 0;

@@ -12,7 +12,7 @@ namespace ddpprof::gui {
 
 struct ComparedStep {
   std::optional<step::StepLanes> lanes;
-  std::string why_not;  // why there are no lanes
+  std::string why_not;  // why the step has no lanes
 };
 
 struct ComparedSteps {

@@ -17,7 +17,7 @@ class KnobHistory {
   // Stores the state before a change, and forgets all redone states. Changes of one and the same knob that follow each
   // other within a second, as when a slider is dragged, are one state.
   void record(const Knobs& before, const Knobs& now, Time at);
-  // Return the state to show instead of `now`; nothing if there is none.
+  // Return the state to show instead of `now`, or nullopt if the history has no further state.
   std::optional<Knobs> undo(const Knobs& now);
   std::optional<Knobs> redo(const Knobs& now);
   bool can_undo() const { return !earlier_.empty(); }

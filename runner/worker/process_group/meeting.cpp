@@ -94,7 +94,7 @@ c10::intrusive_ptr<c10d::Store> store_of_call(const c10::intrusive_ptr<c10d::Sto
   return c10::make_intrusive<c10d::PrefixStore>("call-" + std::to_string(number), base);
 }
 
-// Returns the failure of the previous call, which may be of this attempt if this rank was late. "" if there was none.
+// Returns the failure of the previous call, which may be of this attempt if this rank was late. "" without a failure.
 std::string last_verdict(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number) {
   const auto store = store_of_call(base, number);
   if (number < 1 || !Roll::closed(*store)) return "";

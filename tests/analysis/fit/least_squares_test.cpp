@@ -225,7 +225,7 @@ TEST(AllReduceFit, AWeakExtrapolationIsAWarning) {
   EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: the fit has 2 points for "));
 }
 
-// As in traces of a few steps: the median error is acceptable, but two of five points do not follow the model.
+// Traces of a few steps have such points: the median error is acceptable, but two of five do not follow the model.
 TEST(AllReduceFit, PointsFarFromTheModelAreAWarning) {
   std::vector<CollectivePoint> points;
   for (const double off : {3.6, 0.36, 1.1, 0.9, 1.0}) {

@@ -73,7 +73,7 @@ TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
   EXPECT_EQ(rows.at(0).devices(), 4);
 }
 
-// As spreadsheets and programs write tables: comments, names with capitals, whole numbers with a point, empty columns and
+// Habits of spreadsheets and programs: comments, names with capitals, whole numbers with a point, empty columns and
 // lines at the end, unknown optional values.
 TEST_F(StepCsv, ExportsOfOtherProgramsAreRead) {
   const auto rows = read_step_csv(

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of the change at 8 ranks.
+// Returns the row of the change at 8 ranks.
 const WhatIfRow& at_eight(const PredictResult& result) {
   const auto found = std::ranges::find(result.what_ifs, 8, &WhatIfRow::workers);
   EXPECT_NE(found, result.what_ifs.end());

@@ -80,7 +80,7 @@ std::string without_words(std::string sentence, const Cells& cells) {
   return sentence;
 }
 
-// Returns the numbers of a sentence that are no cells.
+// Returns the numbers of a sentence that are not in a cell.
 std::vector<std::string> foreign_numbers(const std::string& sentence, const Cells& cells) {
   static const std::regex number(R"((\d+(?:\.\d+)?)( (?:ns|µs|ms|s\b|min|h\b|%|×|samples/s))?)");
   std::vector<std::string> foreign;

@@ -1,4 +1,4 @@
-// What a user sets on the scaling page: knobs, rows of the table of knobs, the link between nodes, another file.
+// Settings of the scaling page: knobs, rows of the table of knobs, the link between nodes, another file.
 #include <gtest/gtest.h>
 
 #include <QAction>

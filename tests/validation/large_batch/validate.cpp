@@ -132,7 +132,7 @@ bool judge_samples(const std::vector<BatchQuestion>& questions) {
   for (const auto& [of, one] : {std::pair{"largest batch", &largest}, std::pair{"every batch", &all}}) {
     for (const auto& [name, baseline] : {std::pair{"constant", &one->constant}, std::pair{"power law", &one->power}}) {
       check(fmt::format("{}: median below {}", of, name), one->own.median(true) < baseline->median(true));
-      // Far beyond the measured batches the middle is no better than a constant; there only the interval counts.
+      // Far beyond the measured batches the middle is as wrong as a constant; there only the interval counts.
       if (one == &largest) check(fmt::format("{}: mean below {}", of, name), one->own.mean() < baseline->mean());
     }
     check(fmt::format("{}: at least 85 % covered", of), one->covered / one->weight >= 0.85);

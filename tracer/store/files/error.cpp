@@ -13,7 +13,7 @@
 namespace ddpprof::store {
 namespace {
 
-// Returns the limit of a file's size (ulimit -f); empty if there is none.
+// Returns the limit of a file's size (ulimit -f), or nullopt without a limit.
 std::optional<std::uint64_t> limit_of_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;

@@ -37,7 +37,7 @@ enum class UnitAction : std::uint8_t {
   copy,        // into and out of the buffers of collectives, and FSDP's other work
 };
 
-// What one step does for one unit: one collective, or all work of a kind in one forward or backward.
+// Work of one step for one unit: one collective, or all work of a kind in one forward or backward.
 struct UnitWork {
   std::int64_t step = 0;  // its number
   std::size_t unit = 0;
@@ -47,7 +47,7 @@ struct UnitWork {
   std::optional<std::int64_t> launch_ns;  // of a collective
   Span time;                              // of work: from its first begin to its last end
   std::int64_t busy_ns = 0;               // of work: the union of its intervals
-  // Of a collective:
+  // Only for collectives:
   std::int64_t bytes = 0;                // 0: not recorded
   std::int64_t exposed_ns = 0;           // the rank does not compute meanwhile
   std::optional<std::size_t> hidden_by;  // the unit whose work hides most of it

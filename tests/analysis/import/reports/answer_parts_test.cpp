@@ -129,7 +129,7 @@ TEST(AnswerParts, CommunicationBesidesTheGradientsGrowsAndIsNotTheHosts) {
   const Job job({with_exchange_in_forward(0), with_exchange_in_forward(1)});
   ASSERT_EQ(job.imported.error, "");
   ASSERT_EQ(job.rows.size(), 4U) << job.text;
-  // Of a measured N, shares are means over the steps. The first step begins 1600 us later, and is idle for 100 us.
+  // The shares of a measured N are means over its steps. The first step begins 1600 us later, and is idle for 100 us.
   EXPECT_NEAR(job.rows.at(2).exposed_s, 4e-3 * (7 * 1.3 / 4.0 + 1.3 / 2.4) / 8, 0.01e-3);
   EXPECT_NEAR(job.rows.at(2).host_s, 4e-3 * (7 * 1.7 / 4.0 + 0.1 / 2.4) / 8, 0.01e-3);
   for (const std::int64_t workers : {4, 16}) {

@@ -145,7 +145,7 @@ TEST(ChangedJobs, UnitsAreNumberedInTheStepsThatWereRecordedAsAWhole) {
   expect_same_collectives(changed, "mlp");
 }
 
-// As with a checkpoint around the wrapped unit: its forward runs again in the backward.
+// Activation checkpointing around the wrapped unit: its forward runs again in the backward.
 TEST(ChangedJobs, ARecomputedForwardOfFsdp1DoesNotCountUnits) {
   const Changed changed("fsdp1_mlp_kept", [](json& trace, int) {
     std::vector<json> added;
@@ -169,7 +169,7 @@ TEST(ChangedJobs, ARecomputedForwardOfFsdp1DoesNotCountUnits) {
   expect_same_collectives(changed, "fsdp1_mlp_kept");
 }
 
-// As with two inputs through one model before the backward.
+// Two inputs go through one model before the backward.
 TEST(ChangedJobs, ASecondForwardOfFsdp1HasTheSameUnits) {
   const Changed changed("fsdp1_mlp_kept", [](json& trace, int) {
     std::vector<json> added;

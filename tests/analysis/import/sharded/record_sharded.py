@@ -108,7 +108,7 @@ def unit_facts(model, units, ranks, case):
 
 def zero_facts(model, inputs, ranks):
     """ZeRO-3 gathers the parameters of each module before its forward, each cut as a flat vector into equal parts. It
-    reduces all gradients in one bucket, which is no unit's."""
+    reduces all gradients in one bucket, which does not belong to a unit."""
     order = []
     for name, module in model.named_modules():
         if list(module.parameters(recurse=False)):

@@ -124,7 +124,7 @@ std::vector<TraceEvent> events_of(const std::string& job, std::int64_t rank) {
   return events;
 }
 
-// Of each rank's steps: the sum of Gloo's runs whose call lies inside of an annotation of the unit, and their number.
+// Expected for each rank: the sum and the number of Gloo's runs whose call lies inside of an annotation of the unit.
 TEST_P(NamedUnits, DurationsAreThoseOfGloosRuns) {
   for (int rank = 0; rank < 2; ++rank) {
     std::vector<TraceEvent> gathers, scatters, gather_runs, scatter_runs;  // annotations of units; runs
