@@ -19,7 +19,7 @@ namespace {
 class BenchComm : public Subcommand {
  public:
   std::string_view name() const override { return "bench-comm"; }
-  std::string_view summary() const override { return "Time all-reduces of 1 KiB to 256 MiB over worker counts"; }
+  std::string_view summary() const override { return "Time all-reduces of 1 KiB to 256 MiB at several worker counts"; }
   std::vector<std::string_view> examples() const override {
     return {"ddpprof bench-comm --workers 2,4",
             "ddpprof bench-comm --append job.db -- torchrun --standalone --nproc-per-node 2"};

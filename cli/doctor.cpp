@@ -61,8 +61,8 @@ report::Table check_table(const doctor::Facts& facts, bool brief, const Layout& 
   table.name = "checks";
   table.title = brief ? "What to check" : "What was found";
   table.note =
-      "good: no effect on a measurement. note: it can change a measurement, or is unknown. bad: it spoils or prevents "
-      "one.";
+      "good: no effect on a measurement. note: it can change a measurement, or is unknown. bad: it makes a "
+      "measurement invalid or impossible.";
   table.empty = "All checks are good.";
   table.columns = {text("verdict", "verdict"), text("area", "area"), text("what", "what")};
   layout.add_columns(table, "found", layout.together ? "found → what to do" : "found");

@@ -33,7 +33,7 @@ void require_display() {
 class GuiSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "gui"; }
-  std::string_view summary() const override { return "Open the desktop program"; }
+  std::string_view summary() const override { return "Open the window of ddpprof"; }
   std::vector<std::string_view> examples() const override {
     return {"ddpprof gui job.db", "ddpprof gui job.db --page Timeline"};
   }

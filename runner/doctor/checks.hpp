@@ -9,7 +9,7 @@
 
 namespace ddpprof::doctor {
 
-enum class Verdict { good, note, bad };  // note: it can change a measurement; bad: it spoils or prevents one
+enum class Verdict { good, note, bad };  // note: it can change a measurement; bad: it makes one invalid
 const char* to_string(Verdict verdict);
 
 struct Check {
