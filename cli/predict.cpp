@@ -186,13 +186,13 @@ class PredictSubcommand final : public Subcommand {
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       if (!result.memory.empty()) report.tables.push_back(report::sharded_memory_table(result.memory, what_if));
-      // Sharded trainings have neither of these two tables.
+      // Sharded trainings have neither the table why nor the table knee.
       const bool modelled = result.models || result.predictions.empty();
       if (modelled) report.tables.push_back(report::why_table(result.why, what_if));
-      if (workers_.empty() && result.models) {
+      if (workers_.empty()) {
         report::WorkersByStrategy asked;
         for (const fit::Prediction& row : result.predictions) asked[row.strategy].insert(row.world_size);
-        for (report::Table& table : report::outlook_tables(result.models, asked, options))
+        for (report::Table& table : report::outlook_tables(database, result.models, asked, options))
           if (!table.rows.empty()) report.tables.push_back(std::move(table));
       }
       if (modelled) report.tables.push_back(report::knee_table(result.knees, what_if));

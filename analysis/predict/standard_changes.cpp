@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "analysis/predict/predictor.hpp"
 
@@ -32,9 +33,11 @@ std::vector<StandardChange> standard_changes(const MeasuredJob& job) {
 
 }  // namespace
 
-std::vector<RankedChange> ranked_changes(const Predictor& predictor, const Predictor* dedicated, std::int64_t workers) {
+std::vector<RankedChange> ranked_changes(const Predictor& predictor, const Predictor* dedicated, std::int64_t workers,
+                                         const std::function<bool()>& stop) {
   std::vector<RankedChange> ranked;
   for (const StandardChange& one : standard_changes(predictor.job())) {
+    if (stop && stop()) break;
     const std::vector<std::string> said{one.change};
     const WhatIf change = parse_what_if(said);
     if (predictor.refusal(workers, change)) continue;
@@ -46,8 +49,37 @@ std::vector<RankedChange> ranked_changes(const Predictor& predictor, const Predi
   }
   if (dedicated != nullptr && !dedicated->refusal(workers))
     ranked.push_back({"sharing=dedicated", false, machine_effect(predictor, *dedicated, workers)});
-  std::ranges::stable_sort(ranked, std::ranges::greater{}, [](const RankedChange& one) { return one.effect.speedup; });
+  sort_by_gain(ranked);
   return ranked;
+}
+
+void sort_by_gain(std::vector<RankedChange>& changes) {
+  std::ranges::stable_sort(changes, std::ranges::greater{}, [](const RankedChange& one) { return one.effect.speedup; });
+}
+
+std::string_view change_requires(std::string_view change) {
+  constexpr std::pair<std::string_view, std::string_view> all[] = {
+      {"accumulation", "a larger global batch"},
+      {"batch_per_worker", "a larger global batch"},
+      {"compression", "a communication hook"},
+      {"precision", "a model in 16 bits"},
+      {"bucket_cap_mb", "a setting of DDP"},
+      {"bandwidth", "faster links"},
+      {"latency", "faster links"},
+      {"compute", "faster devices"},
+      {"host", "CUDA graphs or torch.compile"},
+      {"sharing", "more cores or hosts"},
+      {"reshard_after_forward", "more memory in each rank"},
+      {"replicate", "more memory in each rank"},
+      {"strategy", "more memory in each rank"}};
+  const std::string_view key = change.substr(0, change.find('='));
+  const auto found = std::ranges::find(all, key, [](const auto& one) { return one.first; });
+  return found == std::end(all) ? std::string_view() : found->second;
+}
+
+bool shares_cores(const MeasuredJob& job, std::int64_t workers) {
+  const Machine machine = job.machine_for(workers);
+  return machine.device != "cuda" && machine.crowding() > 1.0;
 }
 
 }  // namespace ddpprof::fit

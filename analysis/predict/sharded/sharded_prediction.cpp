@@ -177,4 +177,27 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   return result;
 }
 
+std::vector<RankedChange> ranked_sharded_changes(SQLite::Database& sql, const PredictOptions& options,
+                                                 std::int64_t workers) {
+  constexpr std::pair<const char*, bool> usual[] = {
+      {"reshard_after_forward=off", true}, {"replicate=2", true},    {"strategy=ddp", true}, {"precision=bf16", true},
+      {"bandwidth=2x", false},             {"latency=0.5x", false}, {"compute=2x", false}};
+  ShardedJob job = sharded_job(sql);
+  if (job.measured.empty()) return {};
+  const ShardedModels models(sql, std::move(job), options);
+  if (!models.refusal(workers, options).empty()) return {};
+  const Prediction now = row_of(models, workers, options);
+  const ShardedModel& model = models.model(workers, options);
+  std::vector<RankedChange> ranked;
+  for (const auto& [change, setting] : usual) {
+    PredictOptions asked = options;
+    asked.what_if = parse_what_if(std::vector<std::string>{change});
+    if (!model.change_refusal(asked.what_if).empty() || !model.change_refusal_at(workers, asked.what_if).empty())
+      continue;
+    ranked.push_back({change, setting, change_of(model, now, asked)});
+  }
+  sort_by_gain(ranked);
+  return ranked;
+}
+
 }  // namespace ddpprof::fit

@@ -1,7 +1,11 @@
 // Predictions of a sharded training (FSDP) at other numbers of ranks, from its measurements with two or more.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "analysis/predict/predict.hpp"
+#include "analysis/predict/standard_changes.hpp"
 
 namespace SQLite {
 class Database;
@@ -16,5 +20,9 @@ namespace ddpprof::fit {
 // the order of simulator/strategy/sharded_step.hpp, and the wait for the slowest of N ranks. A measured N shows its
 // measured median step and parts.
 PredictResult predict_sharded(SQLite::Database&, const PredictOptions&);
+
+// Returns the usual changes of a sharded training that can be predicted at this N, the largest gain first. Empty if N
+// is refused. The change of the options is ignored. Throws SQLite::Exception.
+std::vector<RankedChange> ranked_sharded_changes(SQLite::Database&, const PredictOptions&, std::int64_t workers);
 
 }  // namespace ddpprof::fit

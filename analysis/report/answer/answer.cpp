@@ -225,13 +225,14 @@ std::string gain_text(const Table& table, const Row& row) {
   const auto number = [&](const char* column) { return units::format_significant(real(column), 3); };
   const std::string change = *value_of<std::string>(table, row, "change"), low = number("speedup_low"),
                     high = number("speedup_high");
-  const bool larger = change.starts_with("accumulation=") || change.starts_with("batch_per_worker=");
-  const char* batch = larger ? ", with a larger global batch" : "";
+  const std::string_view needs = fit::change_requires(change);
+  const bool named = needs == "a larger global batch" || needs == "more memory in each rank";
+  const std::string price = named ? fmt::format(", with {}", needs) : "";
   // The best case of an interval is not its middle.
   const bool best_case = real("speedup_high") > real("speedup_low") && real("speedup") >= real("speedup_high");
   if (best_case || real("speedup_high") > widest_headline * real("speedup_low"))
-    return fmt::format("{}: {} to {} × the throughput{}", change, low, high, batch);
-  return fmt::format("{}: {} × the throughput ({} to {}){}", change, number("speedup"), low, high, batch);
+    return fmt::format("{}: {} to {} × the throughput{}", change, low, high, price);
+  return fmt::format("{}: {} × the throughput ({} to {}){}", change, number("speedup"), low, high, price);
 }
 
 // Returns the N of a measured step with a higher throughput than this N has after the change, otherwise 0.

@@ -1,4 +1,5 @@
 // Changes of a sharded training, and its memory, from measurements that follow a known law (sharded_measurements.hpp).
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "tests/analysis/predict/sharded_measurements.hpp"
 
 #include <gmock/gmock.h>
@@ -106,6 +107,32 @@ TEST_F(ShardedChanges, LinksAndComputeScaleTheirParts) {
   measure(2);
   changed({"bandwidth=2x", "latency=0.5x", "compute=4x"});
   EXPECT_NEAR(at_eight(result_).changed_step_s / (compute_s(8) / 4 + other_s + exposed_s(8) / 2), 1.0, 2 * near);
+}
+
+// The list has the changes that --what-if accepts, with its numbers, and leaves out those that it rejects.
+TEST_F(ShardedChanges, UsualChangesAreRankedByTheGainOfTheChangeAlone) {
+  measure(1);
+  measure(2);
+  PredictOptions options;
+  options.dedicated = true;
+  const std::vector<RankedChange> ranked = ranked_sharded_changes(database_.sql(), options, 8);
+  std::vector<std::string> changes;
+  double before = 1e9;
+  for (const RankedChange& one : ranked) {
+    changes.push_back(one.change);
+    EXPECT_LE(one.effect.speedup, before) << one.change;
+    before = one.effect.speedup;
+    EXPECT_FALSE(change_requires(one.change).empty()) << one.change;
+    changed({one.change});
+    EXPECT_EQ(one.effect.speedup, at_eight(result_).speedup) << one.change;
+    EXPECT_EQ(one.effect.speedup_low, at_eight(result_).speedup_low) << one.change;
+  }
+  EXPECT_THAT(changes, testing::UnorderedElementsAre("reshard_after_forward=off", "replicate=2", "precision=bf16",
+                                                     "bandwidth=2x", "latency=0.5x", "compute=2x"))
+      << "strategy=ddp is rejected on CPUs";
+  EXPECT_TRUE(ranked_sharded_changes(database_.sql(), options, 1).empty()) << "one rank does not communicate";
+  options.dedicated = false;
+  EXPECT_TRUE(ranked_sharded_changes(database_.sql(), options, 8).empty()) << "8 ranks share 2 cores: not predicted";
 }
 
 TEST_F(ShardedChanges, MemoryIsThatOfTheShards) {

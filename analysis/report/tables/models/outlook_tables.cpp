@@ -11,20 +11,12 @@
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 
 namespace ddpprof::report {
-namespace {
-
-// Returns true if ranks of the job would wait for cores at this N.
-bool shares_cores(const fit::MeasuredJob& job, std::int64_t workers) {
-  const auto machine = job.machine_for(workers);
-  return machine.device != "cuda" && machine.crowding() > 1.0;
-}
-
-}  // namespace
 
 Table what_helps_table(const std::vector<fit::RankedChange>& changes, double confidence) {
   Table table;
@@ -38,6 +30,10 @@ Table what_helps_table(const std::vector<fit::RankedChange>& changes, double con
   std::vector<fit::WhatIfRow> effects;
   for (const fit::RankedChange& one : changes) effects.push_back(one.effect);
   table.note += one_sided_text(effects);
+  if (std::ranges::any_of(changes, [](const fit::RankedChange& one) { return one.effect.strategy == "fsdp"; }))
+    table.note +=
+        " reshard_after_forward=off, replicate and strategy=ddp need more memory in each rank: see the table "
+        "sharded_memory of ddpprof predict --what-if CHANGE.";
   table.empty = "No change can be predicted for this job.";
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
@@ -103,38 +99,57 @@ WorkersByStrategy predicted_workers(store::Database& database) {
   return all;
 }
 
-std::vector<Table> outlook_tables(const std::shared_ptr<const fit::Models>& models, const WorkersByStrategy& asked,
-                                  const fit::PredictOptions& options) {
+namespace {
+
+struct Outlook {
   std::vector<fit::RankedChange> changes;
   std::vector<store::PredictionRow> dedicated;
-  for (const auto& [strategy, counts] : asked) {
-    const auto& profiles = strategy == "ddp" ? models->measured.ddp : models->measured.dp;
-    if ((strategy != "ddp" && strategy != "dp") || profiles.empty() || counts.empty()) continue;
-    const fit::Predictor here = fit::make_predictor(models, strategy, options);
-    const std::int64_t furthest = *counts.rbegin();
-    if (here.refusal(furthest)) continue;
-    std::optional<fit::Predictor> own;
-    if (!options.dedicated && strategy == "ddp" && shares_cores(here.job(), furthest)) {
-      fit::PredictOptions apart = options;
-      apart.dedicated = true;
-      own = fit::make_predictor(models, strategy, apart);
-      for (const std::int64_t workers : counts)
-        if (!own->refusal(workers) && shares_cores(here.job(), workers))
-          dedicated.push_back(fit::predict(*own, workers, fit::gains(*own, workers)));
-    }
-    const std::vector<fit::RankedChange> ranked = fit::ranked_changes(here, own ? &*own : nullptr, furthest);
-    changes.insert(changes.end(), ranked.begin(), ranked.end());
+};
+
+void add_modelled(const std::shared_ptr<const fit::Models>& models, const std::string& strategy,
+                  const std::set<std::int64_t>& counts, const fit::PredictOptions& options, Outlook& all) {
+  const auto& profiles = strategy == "ddp" ? models->measured.ddp : models->measured.dp;
+  if (profiles.empty()) return;
+  const fit::Predictor here = fit::make_predictor(models, strategy, options);
+  const std::int64_t furthest = *counts.rbegin();
+  if (here.refusal(furthest)) return;
+  std::optional<fit::Predictor> own;
+  if (!options.dedicated && strategy == "ddp" && fit::shares_cores(here.job(), furthest)) {
+    fit::PredictOptions apart = options;
+    apart.dedicated = true;
+    own = fit::make_predictor(models, strategy, apart);
+    for (const std::int64_t workers : counts)
+      if (!own->refusal(workers) && fit::shares_cores(here.job(), workers))
+        all.dedicated.push_back(fit::predict(*own, workers, fit::gains(*own, workers)));
   }
-  return {what_helps_table(changes, options.confidence), dedicated_predictions_table(dedicated)};
+  const std::vector<fit::RankedChange> ranked = fit::ranked_changes(here, own ? &*own : nullptr, furthest);
+  all.changes.insert(all.changes.end(), ranked.begin(), ranked.end());
+}
+
+}  // namespace
+
+std::vector<Table> outlook_tables(store::Database& database, const std::shared_ptr<const fit::Models>& models,
+                                  const WorkersByStrategy& asked, const fit::PredictOptions& options) {
+  Outlook all;
+  for (const auto& [strategy, counts] : asked) {
+    if (counts.empty()) continue;
+    if (models && (strategy == "ddp" || strategy == "dp")) add_modelled(models, strategy, counts, options, all);
+    if (strategy != "fsdp") continue;
+    const auto ranked = fit::ranked_sharded_changes(database.sql(), options, *counts.rbegin());
+    all.changes.insert(all.changes.end(), ranked.begin(), ranked.end());
+  }
+  return {what_helps_table(all.changes, options.confidence), dedicated_predictions_table(all.dedicated)};
 }
 
 std::vector<Table> outlook_tables(store::Database& database, const fit::PredictOptions& options) {
-  WorkersByStrategy asked = predicted_workers(database);
-  std::erase_if(asked, [](const auto& one) { return one.first != "ddp" && one.first != "dp"; });
-  if (asked.empty() || !fit::stored_steps(database).empty())
-    return {what_helps_table({}, options.confidence), dedicated_predictions_table({})};
-  return outlook_tables(std::make_shared<const fit::Models>(fit::fit_models(database, options.all_reduce)), asked,
-                        options);
+  const WorkersByStrategy asked = predicted_workers(database);
+  // The parts of a step in a table of step times are not known.
+  if (!fit::stored_steps(database).empty()) return outlook_tables(database, nullptr, {}, options);
+  const bool modelled = asked.contains("ddp") || asked.contains("dp");
+  return outlook_tables(
+      database,
+      modelled ? std::make_shared<const fit::Models>(fit::fit_models(database, options.all_reduce)) : nullptr, asked,
+      options);
 }
 
 }  // namespace ddpprof::report

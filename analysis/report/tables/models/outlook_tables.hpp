@@ -32,9 +32,9 @@ using WorkersByStrategy = std::map<std::string, std::set<std::int64_t>>;
 WorkersByStrategy predicted_workers(store::Database&);
 
 // Returns the tables what_helps and dedicated_predictions: the changes at the largest N of each strategy, own cores at
-// every N. N that cannot be predicted are left out.
-std::vector<Table> outlook_tables(const std::shared_ptr<const fit::Models>&, const WorkersByStrategy&,
-                                  const fit::PredictOptions&);
+// every N. N that cannot be predicted are left out. `models`: of ddp and dp; null: only changes of sharded trainings.
+std::vector<Table> outlook_tables(store::Database&, const std::shared_ptr<const fit::Models>& models,
+                                  const WorkersByStrategy&, const fit::PredictOptions&);
 // The same for the file's stored predictions. Throws fit::NotSupported as fit::fit_models does.
 std::vector<Table> outlook_tables(store::Database&, const fit::PredictOptions&);
 
