@@ -247,4 +247,12 @@ Table notices(store::Database& database, const std::vector<metrics::Configuratio
   }
 }
 
+std::string profiler_note(store::Database& database) {
+  try {
+    return profiler_text(database.sql());
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
 }  // namespace ddpprof::report

@@ -50,4 +50,8 @@ std::string plot_steps(store::Database&, int width);
 // Throws store::DatabaseError.
 Table notices(store::Database&, const std::vector<metrics::Configuration>&);
 
+// Returns what the profiler adds to the steps of an imported trace, and that it slows the host's launches, as
+// stored by the import, of the largest N. Empty without such a note. Throws store::DatabaseError.
+std::string profiler_note(store::Database&);
+
 }  // namespace ddpprof::report

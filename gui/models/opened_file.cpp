@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/fit/nccl_tests/all_reduce_log.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/report.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
@@ -82,6 +83,13 @@ std::vector<std::int64_t> OpenedFile::workers(const std::string& strategy) const
   return all;
 }
 
+std::vector<collective::Curve> all_reduces_of(const std::vector<std::filesystem::path>& logs) {
+  std::vector<collective::Curve> curves;
+  for (const std::filesystem::path& log : logs)
+    for (const fit::AllReduceRun& run : fit::read_all_reduces(log).runs) curves.push_back(fit::curve_of(run));
+  return curves;
+}
+
 namespace {
 
 void read_scenario(OpenedFile& file, store::Database& database) {
@@ -105,15 +113,27 @@ void read_scenario(OpenedFile& file, store::Database& database) {
   }
 }
 
-void read_models(OpenedFile& file, store::Database& database) {
+// The changes of sharded trainings need no fitted models.
+void read_stored(OpenedFile& file, store::Database& database) {
+  file.stored_predictions = report::build_report(database, "predictions").tables.front();
   try {
-    std::vector<collective::Curve> curves;
-    for (const std::filesystem::path& log : file.logs)
-      for (const fit::AllReduceRun& run : fit::read_all_reduces(log).runs) curves.push_back(fit::curve_of(run));
-    file.models = std::make_shared<const fit::Models>(fit::fit_models(database, curves));
+    file.stored_changes = report::outlook_tables(database, file.predict).front();
+  } catch (const fit::NotSupported&) {
+    // The file also has predictions of ddp, and their models cannot be fitted.
+  } catch (const std::invalid_argument&) {
+    // … or the options of its scenario are impossible.
+  }
+}
+
+void read_models(OpenedFile& file, store::Database& database) {
+  for (const auto& [strategy, counts] : report::predicted_workers(database))
+    if (!counts.empty()) file.furthest_predicted[strategy] = *counts.rbegin();
+  file.profiler_note = report::profiler_note(database);
+  try {
+    file.models = std::make_shared<const fit::Models>(fit::fit_models(database, all_reduces_of(file.logs)));
   } catch (const fit::NotSupported& error) {
     file.why_no_models = error.what();
-    file.stored_predictions = report::build_report(database, "predictions").tables.front();
+    read_stored(file, database);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -52,6 +53,9 @@ struct OpenedFile {
   std::shared_ptr<const fit::Models> models;  // null if nothing can be fitted
   std::string why_no_models;                  // why `models` is null, and what to do
   report::Table stored_predictions;           // without models: the predictions stored in the file, if any
+  report::Table stored_changes;               // … and the usual changes by their gain (what_helps), if any
+  std::map<std::string, std::int64_t> furthest_predicted;  // by strategy: the largest N of the file's predictions
+  std::string profiler_note;  // what the profiler adds to the steps (report::profiler_note); may be empty
   fit::PredictOptions predict;                // from the scenario, or the defaults
   std::optional<fit::LearningRateOptions> learning_rate;
   std::string why_no_learning_rate;
@@ -73,6 +77,9 @@ struct OpenedFile {
 // used. Calls `stop` before each part of the work, and returns null once `stop` returns true.
 std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&, const std::function<bool()>& stop = {},
                                             const std::vector<std::filesystem::path>& logs = {});
+
+// Returns the all-reduces of outputs of nccl-tests. Throws fit::NcclTestsError if one cannot be used.
+std::vector<collective::Curve> all_reduces_of(const std::vector<std::filesystem::path>& logs);
 
 // Returns a report of the file, the same as `ddpprof report` prints. Opens the file again, so it may be called on any
 // thread.

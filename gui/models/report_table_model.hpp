@@ -22,6 +22,7 @@ class ReportTableModel : public QAbstractTableModel {
 
   void set_table(report::Table table);
   const report::Table& table() const { return table_; }
+  bool is_prose(int column) const { return shown_[static_cast<std::size_t>(column)].prose; }  // sentences
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -19,4 +19,10 @@ void Selection::set_measurement(std::optional<std::int64_t> measurement) {
   emit measurement_changed();
 }
 
+void Selection::set_choice(const std::optional<PredictionChoice>& choice) {
+  if (choice == choice_) return;
+  choice_ = choice;
+  emit choice_changed();
+}
+
 }  // namespace ddpprof::gui

@@ -53,6 +53,8 @@ class Page : public QWidget {
   void log_requested(const QString& path);
   // Asks the window to show another page, by its title without &.
   void page_requested(const QString& title);
+  // The warnings of the file under the choice of predictions (Selection::choice).
+  void notices_changed(const report::Table& notices);
   void choose_requested();   // asks the window to let the user choose files to open
   void example_requested();  // asks the window to show an example
 

@@ -34,6 +34,7 @@ DiagnosticsBar::DiagnosticsBar(QWidget* parent)
   toggle_->setToolTip(tr("All diagnostics, with what to do (F4)"));
   toggle_->setCheckable(true);
   toggle_->setFocusPolicy(Qt::StrongFocus);
+  details_->share_width();
   details_->hide();
   connect(toggle_, &QToolButton::toggled, this, [this](bool on) {
     // On a low window the page keeps most of the height.
@@ -55,7 +56,7 @@ void DiagnosticsBar::show_error(const QString& message) {
   show_lines();
 }
 
-void DiagnosticsBar::show_notices(const report::Table& notices, const QString& no_models) {
+void DiagnosticsBar::take(const report::Table& notices, const QString& no_models) {
   Severity severity = Severity::none;
   QStringList lines;
   if (!no_models.isEmpty()) {
@@ -71,18 +72,30 @@ void DiagnosticsBar::show_notices(const report::Table& notices, const QString& n
     lines << (error ? QStringLiteral("✖ ") : QStringLiteral("⚠ ")) + first +
                  (count > 1 ? tr("  (and %n more)", nullptr, static_cast<int>(count - 1)) : QString());
   }
-  error_.clear();
+  no_models_ = no_models;
   notices_ = lines.join('\n');
   notices_severity_ = severity;
   has_details_ = count > 0;
   details_->set_table(notices);
+}
+
+void DiagnosticsBar::show_notices(const report::Table& notices, const QString& no_models) {
+  take(notices, no_models);
+  error_.clear();
   toggle_->setChecked(false);
+  show_lines();
+}
+
+void DiagnosticsBar::update_notices(const report::Table& notices) {
+  take(notices, no_models_);
+  if (!has_details_) toggle_->setChecked(false);
   show_lines();
 }
 
 void DiagnosticsBar::clear() {
   error_.clear();
   notices_.clear();
+  no_models_.clear();
   notices_severity_ = Severity::none;
   has_details_ = false;
   toggle_->setChecked(false);

@@ -23,6 +23,8 @@ class DiagnosticsBar : public QFrame {
   void show_error(const QString& message);
   // Shows the file's notices (report::notices) and why no model could be fitted. Hidden if there is nothing to show.
   void show_notices(const report::Table& notices, const QString& no_models);
+  // The same with other notices of the same file. Errors stay, and details stay open.
+  void update_notices(const report::Table& notices);
   void clear();
 
   QString text() const;  // of the visible line
@@ -32,6 +34,7 @@ class DiagnosticsBar : public QFrame {
 
  private:
   enum class Severity { none, warning, error };
+  void take(const report::Table& notices, const QString& no_models);
   void show_lines();
   void colour_in();
 
@@ -39,7 +42,7 @@ class DiagnosticsBar : public QFrame {
   QToolButton* toggle_;
   TableView* details_;
   Severity severity_ = Severity::none;
-  QString error_, notices_;
+  QString error_, notices_, no_models_;
   Severity notices_severity_ = Severity::none;
   bool has_details_ = false;
 };

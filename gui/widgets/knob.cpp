@@ -148,6 +148,11 @@ void Knob::set_measured(double value) {
   show_value();
 }
 
+void Knob::set_zero(const QString& text) {
+  box_->setSpecialValueText(text);
+  show_value();
+}
+
 bool Knob::differs() const { return value_ != measured_; }
 
 QString Knob::expected() const {

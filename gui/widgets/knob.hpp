@@ -56,6 +56,7 @@ class Knob : public KnobBase {
   // These do not emit `changed`. The range is extended to contain the measured value.
   void set_value(double);
   void set_measured(double);
+  void set_zero(const QString& text);  // replaces the number at the lowest value
   bool differs() const override;
 
   QSlider* slider() { return slider_; }

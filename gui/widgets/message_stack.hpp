@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <utility>
+#include <vector>
 
 #include "gui/widgets/table_view.hpp"
 
@@ -25,30 +26,58 @@ class MessageStack : public QStackedWidget {
     message_->setText(why);
     setCurrentIndex(0);
   }
-  void show_message(const QString& why, report::Table table) {
-    if (over_table_ == nullptr) {
-      over_table_ = new QWidget(this);
-      over_ = made_message(over_table_);
-      table_ = new TableView(over_table_);
-      auto* place = new QVBoxLayout(over_table_);
+  // Shows the message above the tables that have rows, each with its title.
+  void show_message(const QString& why, std::vector<report::Table> tables) {
+    if (over_tables_ == nullptr) {
+      over_tables_ = new QWidget(this);
+      over_ = made_message(over_tables_);
       over_->setMargin(0);
       over_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-      place->addWidget(over_);
-      place->addWidget(table_, 1);
-      addWidget(over_table_);
+      (new QVBoxLayout(over_tables_))->addWidget(over_);
+      addWidget(over_tables_);
     }
     message_->setText(why);
     over_->setText(why);
-    table_->set_table(std::move(table));
-    setCurrentWidget(over_table_);
+    std::erase_if(tables, [](const report::Table& table) { return table.rows.empty(); });
+    while (tables_.size() < tables.size()) add_table();
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      const bool shown = i < tables.size();
+      tables_[i].title->setVisible(shown);
+      tables_[i].view->setVisible(shown);
+      if (!shown) continue;
+      tables_[i].title->setText(QString::fromStdString(tables[i].title));
+      tables_[i].view->set_table(std::move(tables[i]));
+    }
+    setCurrentWidget(over_tables_);
   }
   void show_content() { setCurrentIndex(1); }
   bool shows_content() const { return currentIndex() == 1; }
   QString message() const { return message_->text(); }
-  // The table below the message; null without one.
-  TableView* table() const { return over_table_ != nullptr && currentWidget() == over_table_ ? table_ : nullptr; }
+  // The tables below the message, as they are shown.
+  std::vector<TableView*> tables() const {
+    std::vector<TableView*> all;
+    for (const Titled& one : tables_)
+      if (shows_tables() && one.view->isVisibleTo(this)) all.push_back(one.view);
+    return all;
+  }
 
  private:
+  struct Titled {
+    QLabel* title;
+    TableView* view;
+  };
+
+  bool shows_tables() const { return over_tables_ != nullptr && currentWidget() == over_tables_; }
+  void add_table() {
+    auto* title = new QLabel(over_tables_);
+    QFont bold = title->font();
+    bold.setBold(true);
+    title->setFont(bold);
+    auto* place = static_cast<QVBoxLayout*>(over_tables_->layout());
+    place->addWidget(title);
+    tables_.push_back({title, new TableView(over_tables_)});
+    place->addWidget(tables_.back().view, 1);
+  }
   static QLabel* made_message(QWidget* parent) {
     auto* label = new QLabel(parent);
     label->setWordWrap(true);
@@ -59,9 +88,9 @@ class MessageStack : public QStackedWidget {
   }
 
   QLabel* message_;
-  QWidget* over_table_ = nullptr;  // created at first use
+  QWidget* over_tables_ = nullptr;  // created at first use
   QLabel* over_ = nullptr;
-  TableView* table_ = nullptr;
+  std::vector<Titled> tables_;
 };
 
 // A table, or its `empty` text if it has no rows.

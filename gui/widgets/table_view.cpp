@@ -5,12 +5,16 @@
 #include <QHeaderView>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
+#include <algorithm>
+#include <vector>
 
 #include "gui/plots/colours.hpp"
 #include "gui/plots/picture_actions.hpp"
 
 namespace ddpprof::gui {
 namespace {
+
+constexpr int least_sentence_px = 220;
 
 // Tints values that are better or worse than the reference.
 class Tinting : public QStyledItemDelegate {
@@ -69,6 +73,34 @@ void TableView::set_table(report::Table table) {
     resizeRowsToContents();
   else
     verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 4);
+  if (shares_width_) fit_sentences();
+}
+
+void TableView::share_width() {
+  shares_width_ = true;
+  setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);  // a row may be higher than the table
+  fit_sentences();
+}
+
+void TableView::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  if (shares_width_) fit_sentences();
+}
+
+void TableView::fit_sentences() {
+  std::vector<int> sentences;
+  int others_px = 0;
+  for (int i = 0; i < model_->columnCount(); ++i) {
+    if (model_->is_prose(i))
+      sentences.push_back(i);
+    else
+      others_px += columnWidth(i);
+  }
+  if (sentences.empty()) return;
+  horizontalHeader()->setStretchLastSection(false);  // Qt would make the last column as narrow as the rest of the width
+  const int each_px = (viewport()->width() - others_px) / static_cast<int>(sentences.size());
+  for (const int i : sentences) setColumnWidth(i, std::max(each_px, least_sentence_px));
+  resizeRowsToContents();
 }
 
 void TableView::show_all_rows() {

@@ -77,6 +77,7 @@ MainWindow::MainWindow(QWidget* parent)
       for (Page* one : pages_)
         if (one->show_example()) tabs_->setCurrentWidget(one);
     });
+    connect(page, &Page::notices_changed, diagnostics_, &DiagnosticsBar::update_notices);
     connect(page, &Page::log_requested, this, [this](const QString& log) {
       if (file_) open(OpenRequest{{file_->path}, {log.toStdString()}});
     });

@@ -36,7 +36,9 @@ std::vector<std::int64_t> answered_workers(store::Database& database) {
 // The question of the file's scenario, read at its first use: some reports need only the rates, others nothing.
 class ScenarioTables {
  public:
-  explicit ScenarioTables(store::Database& database) : database_(database) {}
+  // `options`: of predictions in place of those of the stored scenario; null: those of the scenario.
+  ScenarioTables(store::Database& database, const fit::PredictOptions* options)
+      : database_(database), options_(options) {}
 
   // The tables learning_rate and warmup. Empty if this version cannot read the scenario: then the stored tables are
   // used.
@@ -78,8 +80,9 @@ class ScenarioTables {
   std::vector<report::Table> outlook() {
     std::vector<report::Table> tables;
     try {
-      tables =
-          report::outlook_tables(database_, stored_predict_options(database_).value_or(fit::PredictOptions{}));
+      const fit::PredictOptions options =
+          options_ != nullptr ? *options_ : stored_predict_options(database_).value_or(fit::PredictOptions{});
+      tables = report::outlook_tables(database_, options);
     } catch (const fit::NotSupported&) {
     } catch (const std::invalid_argument&) {
     }
@@ -140,6 +143,7 @@ class ScenarioTables {
   }
 
   store::Database& database_;
+  const fit::PredictOptions* options_;
   bool read_ = false;
   std::optional<scenario::Scenario> scenario_;
   RateQuestion question_;
@@ -147,11 +151,23 @@ class ScenarioTables {
 
 }  // namespace
 
-report::Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule) {
-  ScenarioTables tables(database);
+report::Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule,
+                            const fit::PredictOptions* options) {
+  ScenarioTables tables(database, options);
   return report::build_report(database, name, rule,
                               {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); },
                                [&tables] { return tables.strong(); }, [&tables] { return tables.outlook(); }});
+}
+
+void replace_predictions(store::Database& database, const fit::PredictOptions& options) {
+  const fit::PredictResult result = fit::predict_all(database, options);
+  // SQLite takes a temporary table before a table of the file with the same name. Temporary tables are of this
+  // connection alone, and a read-only one may have them.
+  database.sql().exec(
+      "PRAGMA temp_store = MEMORY;"
+      "CREATE TEMP TABLE prediction AS SELECT * FROM main.prediction WHERE 0;"
+      "CREATE TEMP TABLE diagnostic AS SELECT * FROM main.diagnostic ORDER BY rowid");
+  fit::write_predictions(database, result);
 }
 
 }  // namespace ddpprof::scenario_queries

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/standard_changes.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "runner/scenario_queries/report.hpp"
 #include "simulator/units/units.hpp"
@@ -95,21 +98,19 @@ std::string gain_text(const Table& table, const Row& row) {
                      number("speedup_high"));
 }
 
+// The rows of the table are in the order of the page Scaling: by gain, with uncertain gains among them.
 void add_changes(const report::Report& full, const std::string& strategy, Overview& into) {
   const Table* helps = table_of(full, "what_helps");
   if (helps == nullptr) return;
-  std::vector<UsefulChange> uncertain;
   for (const Row& row : helps->rows) {
     if (text_of(*helps, row, "strategy") != strategy) continue;
     into.changes_workers = value_of<std::int64_t>(*helps, row, "workers").value_or(0);
-    if (value_of<double>(*helps, row, "speedup").value_or(0.0) < least_gain) continue;
-    const bool certain = value_of<double>(*helps, row, "speedup_low").value_or(0.0) >= 1.0;
-    (certain ? into.changes : uncertain)
-        .push_back({text_of(*helps, row, "change"), gain_text(*helps, row), text_of(*helps, row, "kind") == "setting",
-                    certain});
+    if (into.changes.size() == most_changes || value_of<double>(*helps, row, "speedup").value_or(0.0) < least_gain)
+      continue;
+    const std::string change = text_of(*helps, row, "change");
+    into.changes.push_back({change, gain_text(*helps, row), std::string(fit::change_requires(change)),
+                            value_of<double>(*helps, row, "speedup_low").value_or(0.0) >= 1.0});
   }
-  std::ranges::move(uncertain, std::back_inserter(into.changes));
-  into.changes.resize(std::min(into.changes.size(), most_changes));
 }
 
 // The figures that need the parts of the step.
@@ -178,15 +179,58 @@ Overview make_overview(const report::Report& answer, const report::Report& full,
   return made;
 }
 
-Overview read_overview(const OpenedFile& file) {
-  file.check_unchanged();
-  store::Database database = store::Database::open_read(file.path);
+namespace {
+
+Overview overview_of(const OpenedFile& file, store::Database& database, const fit::PredictOptions* options) {
   const bool imported =
       !file.configurations.empty() &&
       std::ranges::all_of(file.configurations, [](const metrics::Configuration& c) { return c.kind == "import"; });
-  return make_overview(scenario_queries::build_report(database, report::answer_report),
-                       scenario_queries::build_report(database, imported ? "imported" : "summary"),
-                       file.configurations);
+  const auto built = [&](std::string_view name) {
+    return scenario_queries::build_report(database, name, metrics::OverlapRule::intersection, options);
+  };
+  Overview made = make_overview(built(report::answer_report), built(imported ? "imported" : "summary"),
+                                file.configurations);
+  made.notices = report::notices(database, file.configurations);
+  return made;
+}
+
+// The N of the file's predictions and measurements up to the chosen N, and the chosen N itself.
+std::vector<std::int64_t> counts_up_to(const OpenedFile& file, store::Database& database, std::int64_t chosen) {
+  std::set<std::int64_t> counts;
+  for (const auto& [strategy, predicted] : report::predicted_workers(database))
+    counts.insert(predicted.begin(), predicted.end());
+  for (const char* strategy : {"ddp", "dp"})
+    for (const std::int64_t workers : file.workers(strategy)) counts.insert(workers);
+  counts.erase(counts.upper_bound(chosen), counts.end());
+  counts.insert(chosen);
+  return {counts.begin(), counts.end()};
+}
+
+}  // namespace
+
+Overview read_overview(const OpenedFile& file) {
+  file.check_unchanged();
+  store::Database database = store::Database::open_read(file.path);
+  return overview_of(file, database, nullptr);
+}
+
+Overview read_overview(const OpenedFile& file, const PredictionChoice& choice) {
+  file.check_unchanged();
+  store::Database database = store::Database::open_read(file.path);
+  fit::PredictOptions options = choice.options;
+  options.workers = counts_up_to(file, database, choice.workers);
+  options.all_reduce = all_reduces_of(file.logs);
+  scenario_queries::replace_predictions(database, options);
+  return overview_of(file, database, &options);
+}
+
+Overview with_choice(Overview of_file, const Overview& chosen) {
+  of_file.changes_workers = chosen.changes_workers;
+  of_file.changes = chosen.changes;
+  of_file.sentences = chosen.sentences;
+  of_file.warnings = chosen.warnings;
+  of_file.notices = chosen.notices;
+  return of_file;
 }
 
 std::string rate_text(const Table& rates, std::size_t index) {

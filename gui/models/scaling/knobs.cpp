@@ -5,16 +5,25 @@
 
 #include <algorithm>
 
+#include "analysis/predict/step_model/measured_job.hpp"
 #include "gui/models/shell_words.hpp"
 
 namespace ddpprof::gui::whatif {
 namespace {
 
 constexpr double default_bucket_cap_mb = 25.0;  // DDP's default, used if the file has no value
-constexpr std::int64_t first_look = 64;         // N shown at first if the scenario asks for no larger one
+constexpr std::int64_t first_look = 64;         // the least N shown at first, if the file has no predictions
 
 const std::map<std::int64_t, fit::StepProfile>& profiles(const fit::Models& models, const std::string& strategy) {
   return strategy == "dp" ? models.measured.dp : models.measured.ddp;
+}
+
+// The largest N of the file's predictions of the strategy, which is that of the table what_helps.
+std::int64_t first_workers(const OpenedFile& file, const std::string& strategy) {
+  const auto predicted = file.furthest_predicted.find(strategy);
+  std::int64_t largest = first_look;
+  for (const std::int64_t workers : file.predict.workers) largest = std::max(largest, workers);
+  return std::min(predicted != file.furthest_predicted.end() ? predicted->second : largest, most_workers);
 }
 
 bool is_change_of_strategy(const Knobs& knobs) { return knobs.strategy != knobs.base_strategy(); }
@@ -83,9 +92,7 @@ Knobs measured_knobs(const OpenedFile& file, const std::string& strategy) {
   knobs.gpus_per_node = file.predict.gpus_per_node;
   knobs.inter_node = file.predict.inter_node.text;
   knobs.dedicated = file.predict.dedicated;
-  std::int64_t largest = first_look;
-  for (const std::int64_t workers : file.predict.workers) largest = std::max(largest, workers);
-  knobs.workers = std::min(largest, most_workers);
+  knobs.workers = first_workers(file, knobs.strategy);
   knobs.bucket_cap_mb = default_bucket_cap_mb;
   if (!file.models) return knobs;
   const auto& all = profiles(*file.models, knobs.strategy);
@@ -149,6 +156,34 @@ fit::PredictOptions predict_options(const OpenedFile& file, const Knobs& knobs) 
   options.inter_node = collective::parse_node_links(knobs.inter_node);
   options.dedicated = knobs.dedicated;
   return options;
+}
+
+std::optional<std::int64_t> automatic_gpus_per_node(const OpenedFile& file) {
+  if (!file.models || file.models->measured.ddp.empty()) return std::nullopt;
+  fit::PredictOptions options = file.predict;
+  options.gpus_per_node = 0;
+  options.dedicated = false;
+  const fit::MeasuredJob job(file.models, "ddp", options);
+  const std::int64_t per_host = job.machine_for(most_workers).ranks_per_host();
+  return per_host < most_workers ? std::optional(per_host) : std::nullopt;
+}
+
+std::optional<PredictionChoice> prediction_choice(const OpenedFile& file, const Knobs& knobs) {
+  const Knobs own = measured_knobs(file, knobs.base_strategy());
+  std::vector<std::string> all;
+  if (knobs.workers != own.workers) all.push_back(fmt::format("N = {}", knobs.workers));
+  if (knobs.gpus_per_node != own.gpus_per_node)
+    all.push_back(knobs.gpus_per_node > 0 ? fmt::format("{} GPUs per node", knobs.gpus_per_node)
+                                          : std::string("GPUs per node: automatic"));
+  if (knobs.inter_node != own.inter_node)
+    all.push_back(fmt::format("link between nodes: {}", knobs.inter_node == collective::NodeLinks::usual
+                                                            ? std::string("usual range")
+                                                            : knobs.inter_node));
+  if (knobs.dedicated != own.dedicated)
+    all.emplace_back(knobs.dedicated ? "cores dedicated to each rank" : "shared cores");
+  for (const std::filesystem::path& log : file.logs) all.push_back("links of " + log.filename().string());
+  if (all.empty()) return std::nullopt;
+  return PredictionChoice{knobs.workers, predict_options(file, knobs), fmt::format("{}", fmt::join(all, ", "))};
 }
 
 std::string command_line(const OpenedFile& file, const Knobs& knobs, const Knobs& measured,

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gui/models/opened_file.hpp"
+#include "gui/models/selection.hpp"
 
 namespace ddpprof::gui::whatif {
 
@@ -54,8 +56,8 @@ struct Knobs {
   std::string base_strategy() const { return strategy == "dp" ? "dp" : "ddp"; }
 };
 
-// Returns the knobs as measured, for a measured strategy. N is the largest N that the scenario asks to predict, and at
-// least 64.
+// Returns the knobs as measured, for a measured strategy. N is the largest N that the file predicts, as in the table
+// what_helps; without stored predictions the largest N that the scenario asks to predict, and at least 64.
 Knobs measured_knobs(const OpenedFile&, const std::string& strategy);
 // Returns the strategy shown first: ddp if it was measured, otherwise dp.
 std::string first_strategy(const OpenedFile&);
@@ -73,6 +75,13 @@ fit::WhatIf for_one_worker(const fit::WhatIf&);
 
 // Returns the file's options with the machine that the knobs describe.
 fit::PredictOptions predict_options(const OpenedFile&, const Knobs&);
+
+// Returns the ranks per host that 0 (automatic) stands for; nullopt if all ranks are on one host, or without ddp.
+std::optional<std::int64_t> automatic_gpus_per_node(const OpenedFile&);
+
+// Returns N, machine and logs of the links, if they differ from those of the file's own predictions. `knobs` of a file
+// with models.
+std::optional<PredictionChoice> prediction_choice(const OpenedFile&, const Knobs&);
 
 // The same question as a shell command: "ddpprof predict run.db --workers 1,2,64 --what-if bandwidth=2x".
 std::string command_line(const OpenedFile&, const Knobs&, const Knobs& measured,

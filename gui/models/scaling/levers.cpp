@@ -1,81 +1,58 @@
 #include "gui/models/scaling/levers.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <stdexcept>
 
 #include "analysis/report/core/columns.hpp"
 
 namespace ddpprof::gui::whatif {
+namespace {
 
-std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
-  Knobs as_measured = measured;
-  as_measured.workers = knobs.workers;
-  as_measured.strategy = knobs.base_strategy();
-  as_measured.gpus_per_node = knobs.gpus_per_node;
-  as_measured.inter_node = knobs.inter_node;
-  as_measured.dedicated = knobs.dedicated;
-  std::vector<Lever> all;
-  const auto add = [&](KnobId id, std::string words, const char* needs, const auto& turn) {
-    Lever lever;
-    lever.knob = id;
-    lever.knobs = as_measured;
-    turn(lever.knobs);
-    lever.words = std::move(words);
-    lever.needs = needs;
-    all.push_back(std::move(lever));
-  };
-  const bool ddp = as_measured.strategy == "ddp";
-  const std::string links = ddp ? "link" : "copy";
-  add(KnobId::bandwidth, links + " bandwidth × 2", "faster links", [](Knobs& k) { k.bandwidth = 2.0; });
-  add(KnobId::latency, links + " latency × ½", "faster links", [](Knobs& k) { k.latency = 0.5; });
-  add(KnobId::compute, "compute speed × 2", "faster devices", [](Knobs& k) { k.compute = 2.0; });
-  if (measured.has_host)
-    add(KnobId::host, "speed of launches × 2", "CUDA graphs or torch.compile", [](Knobs& k) { k.host = 2.0; });
-  if (ddp) {
-    add(KnobId::sixteen_bit, "fp16 gradients", "a communication hook",
-        [](Knobs& k) { k.sixteen_bit = "compression=fp16"; });
-    add(KnobId::bucket_cap, "bucket cap × 2", "a setting of DDP", [](Knobs& k) { k.bucket_cap_mb *= 2.0; });
-    add(KnobId::bucket_cap, "bucket cap × ½", "a setting of DDP", [](Knobs& k) { k.bucket_cap_mb *= 0.5; });
+// Sets the knob of a change.
+Knobs with_change(Knobs knobs, const std::string& change) {
+  if (change == "sharing=dedicated") {
+    knobs.dedicated = true;
+    return knobs;
   }
-  add(KnobId::accumulation, fmt::format("accumulation {}", 2 * measured.accumulation), "a larger global batch",
-      [](Knobs& k) { k.accumulation *= 2; });
-  if (measured.batch > 0)
-    add(KnobId::batch, fmt::format("batch per worker {}", 2 * measured.batch), "a larger global batch",
-        [](Knobs& k) { k.batch *= 2; });
-  // DataParallel's replicas always share the cores of one process.
-  if (ddp && measured.has_cores && !as_measured.dedicated)
-    add(KnobId::dedicated, "dedicated cores", "more cores or hosts", [](Knobs& k) { k.dedicated = true; });
-  return all;
+  const fit::WhatIf asked = fit::parse_what_if(std::vector<std::string>{change});
+  knobs.bandwidth = asked.bandwidth.factor;
+  knobs.latency = asked.latency.factor;
+  knobs.compute = asked.compute_speed;
+  knobs.host = asked.host_speed;
+  knobs.bucket_cap_mb = asked.bucket_cap_mb.value_or(knobs.bucket_cap_mb);
+  knobs.accumulation = asked.accumulation.value_or(knobs.accumulation);
+  knobs.batch = asked.batch_per_worker.value_or(knobs.batch);
+  if (asked.gradient_bytes != 1.0 || asked.model_bytes != 1.0) knobs.sixteen_bit = change;
+  return knobs;
 }
 
-std::vector<Lever> evaluate(std::vector<Lever> levers, const PredictorOf& predictor_of, const Knobs& measured,
-                            const std::function<bool()>& stop) {
-  for (Lever& lever : levers) {
-    if (stop()) break;
-    try {
-      const std::int64_t workers = lever.knobs.workers;
-      if (lever.knob == KnobId::dedicated) {
-        Knobs here = lever.knobs;
-        here.dedicated = !here.dedicated;
-        lever.row = fit::machine_effect(*predictor_of(here), *predictor_of(lever.knobs), workers);
-        continue;
-      }
-      const auto predictor = predictor_of(lever.knobs);
-      const fit::WhatIf change = what_if(lever.knobs, measured);
-      if (const auto refused = predictor->refusal(workers, change))
-        lever.why_not = refused->reason;
-      else
-        lever.row = fit::change_effect(*predictor, workers, change);
-    } catch (const std::invalid_argument& error) {
-      lever.why_not = error.what();
-    }
+}  // namespace
+
+Knobs without_changes(const Knobs& knobs, const Knobs& measured) {
+  Knobs unchanged = measured;
+  unchanged.workers = knobs.workers;
+  unchanged.strategy = knobs.base_strategy();
+  unchanged.gpus_per_node = knobs.gpus_per_node;
+  unchanged.inter_node = knobs.inter_node;
+  unchanged.dedicated = knobs.dedicated;
+  return unchanged;
+}
+
+std::vector<Lever> ranked_levers(const Knobs& unchanged, const PredictorOf& predictor_of,
+                                 const std::function<bool()>& stop) {
+  const auto here = predictor_of(unchanged);
+  if (here->refusal(unchanged.workers)) return {};
+  std::shared_ptr<const fit::Predictor> own;
+  // DataParallel's replicas always share the cores of one process.
+  if (!unchanged.dedicated && unchanged.strategy == "ddp" && fit::shares_cores(here->job(), unchanged.workers)) {
+    Knobs apart = unchanged;
+    apart.dedicated = true;
+    own = predictor_of(apart);
   }
-  std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) {
-    return (a.row ? a.row->speedup : -1.0) > (b.row ? b.row->speedup : -1.0);
-  });
+  std::vector<Lever> levers;
+  for (fit::RankedChange& change : fit::ranked_changes(*here, own.get(), unchanged.workers, stop)) {
+    Knobs knobs = with_change(unchanged, change.change);
+    levers.push_back({std::move(change), std::move(knobs)});
+  }
   return levers;
 }
 
@@ -83,31 +60,24 @@ report::Table levers_table(const std::vector<Lever>& levers, std::int64_t worker
   const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
   report::Table table;
   table.name = "levers";
-  table.title = fmt::format("Which knob helps most at N = {} ({} interval)", workers, level);
+  table.title = fmt::format("What helps most at N = {} ({} interval)", workers, level);
   table.note =
-      "Each row changes one knob; everything else is as measured, on the chosen machine. Speedup: ratio of "
-      "throughputs, with its " +
+      "Each row is one usual change alone; everything else is as measured, on the chosen machine. Overview has "
+      "the first rows. Speedup: ratio of throughputs, with its " +
       level +
-      " interval, as printed by ddpprof predict --what-if (for dedicated cores: --sharing dedicated). Press Enter "
-      "in a row, or double-click it, to set this knob alone; ↺ beside the knob resets it, Ctrl+0 resets all.";
+      " interval, as printed by ddpprof predict --what-if CHANGE (for sharing=dedicated: --sharing dedicated). Press "
+      "Enter in a row, or double-click it, to set this change alone; ↺ beside the knob resets it, Ctrl+0 resets all.";
   table.empty = "No change can be predicted from this file.";
-  table.columns = {report::text("knob", "one knob alone"),
+  table.columns = {report::text("change", "change"),
                    report::digits(report::quantity("speedup", "speedup", "×"), 3),
                    report::digits(report::quantity("speedup_low", "low", "×"), 3),
                    report::digits(report::quantity("speedup_high", "high", "×"), 3),
                    report::digits(report::seconds("changed_step_s", "changed step"), 4),
-                   report::text("needs", "requires"),
-                   report::prose("note", "why not")};
+                   report::text("needs", "requires")};
   for (const Lever& lever : levers) {
-    report::Row row = {lever.words};
-    if (lever.row) {
-      row.insert(row.end(), {lever.row->speedup, lever.row->speedup_low, lever.row->speedup_high,
-                             lever.row->changed_step_s, lever.needs, report::Cell()});
-    } else {
-      row.insert(row.end(), {report::Cell(), report::Cell(), report::Cell(), report::Cell(), lever.needs,
-                             lever.why_not.empty() ? report::Cell() : report::Cell(lever.why_not)});
-    }
-    table.rows.push_back(std::move(row));
+    const fit::WhatIfRow& effect = lever.change.effect;
+    table.rows.push_back({lever.change.change, effect.speedup, effect.speedup_low, effect.speedup_high,
+                          effect.changed_step_s, std::string(fit::change_requires(lever.change.change))});
   }
   return table;
 }

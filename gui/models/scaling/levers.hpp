@@ -1,35 +1,31 @@
-// Which knob helps most: each knob is changed alone by a standard amount and compared with the measured state.
+// What helps most: the usual changes of the job, ranked as in the table what_helps of `ddpprof predict`, each with the
+// knobs that set it.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/predict/standard_changes.hpp"
 #include "gui/models/scaling/knobs.hpp"
 
 namespace ddpprof::gui::whatif {
 
 struct Lever {
-  KnobId knob = KnobId::bandwidth;
-  Knobs knobs;        // as measured, except for this knob
-  std::string words;  // "link bandwidth × 2"
-  std::string needs;  // what the change requires: "faster links", "a larger global batch", …
-  std::optional<fit::WhatIfRow> row;
-  std::string why_not;  // why `row` is empty
+  fit::RankedChange change;
+  Knobs knobs;  // as measured on the chosen machine, except for this change
 };
 
-// Returns the candidates for the N, strategy and machine of the knobs, everything else as measured. `row` is not set.
-std::vector<Lever> candidate_levers(const Knobs&, const Knobs& measured);
+// Returns the knobs as measured, for the N, base strategy and machine of `knobs`.
+Knobs without_changes(const Knobs& knobs, const Knobs& measured);
 
 using PredictorOf = std::function<std::shared_ptr<const fit::Predictor>(const Knobs&)>;  // returns the predictor for
                                                                                          // the machine of the knobs
 
-// Fills the row, or why_not, of each lever. Sorted by speedup, largest first; levers without a row come last. Stops
-// early when `stop` returns true.
-std::vector<Lever> evaluate(std::vector<Lever>, const PredictorOf&, const Knobs& measured,
-                            const std::function<bool()>& stop);
+// Returns the changes that can be predicted from `unchanged`, the largest gain first. Ends early once `stop` returns
+// true.
+std::vector<Lever> ranked_levers(const Knobs& unchanged, const PredictorOf&, const std::function<bool()>& stop);
 
 // Speedups are ratios of throughput, as `ddpprof predict --what-if` prints them.
 report::Table levers_table(const std::vector<Lever>&, std::int64_t workers, double confidence);

@@ -1,6 +1,7 @@
 #include "gui/models/scaling/scaling_model.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
@@ -74,7 +75,7 @@ void ScalingModel::set_file(std::shared_ptr<const OpenedFile> file) {
   simulations_ = file_ && file_->models ? std::make_shared<Simulations>(file_) : nullptr;
   snapshot_ = {};
   levers_.clear();
-  levers_workers_ = 0;
+  levers_of_.reset();
   tables_ = {};
   if (!same) history_.clear();
   if (!same) knobs_ = file_ ? measured_knobs(*file_, first_strategy(*file_)) : Knobs{};
@@ -196,34 +197,26 @@ void ScalingModel::rest() {
   fill_tables();
 }
 
-bool ScalingModel::is_current(const Lever& lever) const {
-  if (levers_workers_ != knobs_.workers) return false;
-  const std::vector<Lever> candidates = candidate_levers(knobs_, measured());
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [&](const Lever& other) { return other.knobs == lever.knobs; });
-}
+bool ScalingModel::are_levers_current() const { return levers_of_ == without_changes(knobs_, measured()); }
 
 void ScalingModel::evaluate_levers() {
   if (!snapshot_.refusal.empty()) {
     levers_.clear();
+    levers_of_.reset();
     emit levers_changed();
     return;
   }
-  const Knobs as_measured = measured();
-  const std::vector<Lever> candidates = candidate_levers(knobs_, as_measured);
   // The levers depend only on N, strategy and machine, not on the other knobs.
-  if (!levers_.empty() && levers_.size() == candidates.size() &&
-      std::all_of(levers_.begin(), levers_.end(), [this](const Lever& lever) { return is_current(lever); }))
-    return;
+  if (are_levers_current()) return;
   evaluating_.start(
-      [simulations = simulations_, candidates, as_measured](const Cancelled& cancelled) {
-        return evaluate(
-            candidates, [&](const Knobs& knobs) { return simulations->predictor(knobs); }, as_measured,
-            [&] { return cancelled(); });
+      [simulations = simulations_, unchanged = without_changes(knobs_, measured())](const Cancelled& cancelled) {
+        return std::pair(unchanged, ranked_levers(
+                                        unchanged, [&](const Knobs& knobs) { return simulations->predictor(knobs); },
+                                        [&] { return cancelled(); }));
       },
-      [this, workers = knobs_.workers](std::vector<Lever> levers) {
-        levers_ = std::move(levers);
-        levers_workers_ = workers;
+      [this](std::pair<Knobs, std::vector<Lever>> ranked) {
+        levers_of_ = std::move(ranked.first);
+        levers_ = std::move(ranked.second);
         emit levers_changed();
       },
       [this](const std::string& why) { emit failed(QString::fromStdString(why)); });

@@ -9,6 +9,7 @@
 #include <QThreadPool>
 #include <QTimer>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gui/models/jobs.hpp"
@@ -48,10 +49,10 @@ class ScalingModel : public QObject {
 
   const Snapshot& snapshot() const { return snapshot_; }
   const std::vector<Lever>& levers() const { return levers_; }
-  // Returns true if a lever of levers() is valid for the present knobs. After a change of N, strategy or machine, new
+  // Returns true if levers() are those of the present knobs. After a change of N, strategy or machine, new
   // levers follow later.
-  bool is_current(const Lever&) const;
-  std::int64_t levers_workers() const { return levers_workers_; }  // the N for which levers() were computed
+  bool are_levers_current() const;
+  std::int64_t levers_workers() const { return levers_of_ ? levers_of_->workers : 0; }  // their N
   const PredictTables& tables() const { return tables_; }
   std::vector<std::int64_t> tables_workers() const;
   std::string command() const;
@@ -80,7 +81,7 @@ class ScalingModel : public QObject {
   std::int64_t limit_ = 64;
   Snapshot snapshot_;
   std::vector<Lever> levers_;
-  std::int64_t levers_workers_ = 0;
+  std::optional<Knobs> levers_of_;  // the unchanged knobs for which levers_ were computed
   PredictTables tables_;
   bool moved_again_ = false;   // a knob changed while a first snapshot was being simulated
   bool tables_stale_ = false;  // a new question came while the tables were being computed

@@ -20,6 +20,7 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr std::size_t tile_count = 4;
+constexpr int choice_rests_ms = 250;  // time without another choice after which it is predicted
 
 QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
 
@@ -39,7 +40,11 @@ QString table(const QString& rows) {
 }  // namespace
 
 OverviewPage::OverviewPage(Selection& selection, QWidget* parent)
-    : Page(selection, parent), reading_(this), stack_(new QStackedWidget(this)), start_(new StartPanel(this)) {
+    : Page(selection, parent),
+      reading_(this),
+      choosing_(this),
+      stack_(new QStackedWidget(this)),
+      start_(new StartPanel(this)) {
   message_ = new QLabel(this);
   message_->setObjectName("message");
   message_->setWordWrap(true);
@@ -64,6 +69,10 @@ OverviewPage::OverviewPage(Selection& selection, QWidget* parent)
           [this](bool sample) { sample ? emit example_requested() : emit page_requested("Runs"); });
   connect(start_, &StartPanel::open_requested, this, &Page::open_requested);
   connect(step_, &StepBar::activated, this, [this] { follow("Ranks"); });
+  choice_rests_.setSingleShot(true);
+  choice_rests_.setInterval(choice_rests_ms);
+  connect(&choice_rests_, &QTimer::timeout, this, &OverviewPage::predict_choice);
+  connect(&selection, &Selection::choice_changed, this, &OverviewPage::follow_choice);
   show_file(nullptr);
 }
 
@@ -127,6 +136,9 @@ QWidget* OverviewPage::make_content() {
   job_->setFont(sized(job_->font(), title_px));
   job_->setWordWrap(true);
   layout->addWidget(job_);
+  choice_ = make_text(content);
+  choice_->hide();
+  layout->addWidget(choice_);
   tiles_row_ = new QWidget(content);
   auto* tiles = new QHBoxLayout(tiles_row_);
   tiles->setContentsMargins(0, 0, 0, 0);
@@ -141,6 +153,8 @@ QWidget* OverviewPage::make_content() {
   step_ = new StepBar(step_card_);
   step->addWidget(make_heading(tr("Where the step goes"), step_card_));
   step->addWidget(step_);
+  profiler_note_ = make_text(step_card_);
+  step->addWidget(profiler_note_);
   layout->addWidget(step_card_);
 
   // The last card of each column takes the rest of the height.
@@ -187,6 +201,10 @@ void OverviewPage::show_message(const QString& text) {
 
 void OverviewPage::show_file(std::shared_ptr<const OpenedFile> file) {
   reading_.cancel();
+  choosing_.cancel();
+  choice_rests_.stop();
+  why_no_choice_.clear();
+  of_file_.reset();
   shown_.reset();
   file_ = std::move(file);
   if (!file_) {
@@ -197,16 +215,92 @@ void OverviewPage::show_file(std::shared_ptr<const OpenedFile> file) {
   show_message(tr("Computing the answer…"));
   reading_.start([file = file_](const Cancelled&) { return read_overview(*file); },
                  [this](Overview overview) {
-                   shown_ = std::move(overview);
+                   of_file_ = shown_ = std::move(overview);
                    show_overview();
+                   if (selection().choice()) follow_choice();
                  },
                  [this](const std::string& why) { show_message(QString::fromStdString(why)); });
+}
+
+void OverviewPage::show_choice() {
+  const auto& choice = selection().choice();
+  choice_->setVisible(choice.has_value());
+  if (!choice) return;
+  const QString page = plain_link("Scaling", tr("Scaling")), text = escaped(choice->text);
+  // The numbers stay those of before until the new ones are known.
+  if (choice_rests_.isActive() || choosing_.running())
+    choice_->setText(tr("Predicting for the choice on the page %1: %2 …").arg(page, text));
+  else if (!why_no_choice_.empty())
+    choice_->setText(tr("⚠ The choice on the page %1 (%2) cannot be predicted: %3. The predictions below are those of "
+                        "the file.")
+                         .arg(page, text, escaped(why_no_choice_)));
+  else
+    choice_->setText(
+        tr("Predictions below are for the choice on the page %1: %2. Measured figures do not depend on it.")
+            .arg(page, text));
+}
+
+void OverviewPage::follow_choice() {
+  choosing_.cancel();
+  choice_rests_.stop();
+  why_no_choice_.clear();
+  if (!of_file_) return;
+  if (selection().choice()) {
+    choice_rests_.start();
+    show_choice();
+    return;
+  }
+  shown_ = of_file_;
+  show_overview();
+  emit notices_changed(shown_->notices);
+}
+
+void OverviewPage::predict_choice() {
+  const std::optional<PredictionChoice> choice = selection().choice();
+  if (!choice || !of_file_) return;
+  const auto show = [this](const Overview& overview) {
+    const int rate = rate_workers_->currentIndex();
+    shown_ = overview;
+    show_overview();
+    rate_workers_->setCurrentIndex(rate);
+    emit notices_changed(shown_->notices);
+  };
+  choosing_.start([file = file_, choice = *choice](const Cancelled&) { return read_overview(*file, choice); },
+                  [this, show](const Overview& chosen) { show(with_choice(*of_file_, chosen)); },
+                  [this, show](const std::string& why) {
+                    why_no_choice_ = why;
+                    show(*of_file_);
+                  });
+}
+
+void OverviewPage::show_changes() {
+  const Overview& all = *shown_;
+  const bool step = !all.figures.empty();
+  changes_card_->setVisible(step);
+  changes_heading_->setText(!step                       ? QString()
+                            : all.changes_workers == 0 ? tr("What helps most")
+                                                        : tr("What helps most at N = %1").arg(all.changes_workers));
+  if (!step) return;
+  if (all.changes_workers == 0) {
+    changes_->setText(file_->models || !file_->stored_predictions.rows.empty()
+                          ? tr("Not known: the effect of a change cannot be predicted here.")
+                          : tr("Not known: nothing can be predicted from this file."));
+    return;
+  }
+  QString rows;
+  for (const UsefulChange& change : all.changes)
+    rows += table_row(figure_link("Scaling", change.change),
+                      escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
+                          (change.needs.empty() ? QString() : tr("; requires %1").arg(escaped(change.needs))));
+  changes_->setText(all.changes.empty() ? tr("No usual change would raise the throughput by 2 % or more.")
+                                        : table(rows) + plain_link("Scaling", tr("→ Scaling: try them")));
 }
 
 void OverviewPage::show_overview() {
   const Overview& all = *shown_;
   const bool step = !all.figures.empty();
   job_->setText(step ? QString::fromStdString(all.job) : QString::fromStdString(file_->path.filename().string()));
+  show_choice();
   tiles_row_->setVisible(step);
   halves_->setStretch(0, step || !all.sentences.empty() ? 1 : 0);
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
@@ -222,28 +316,12 @@ void OverviewPage::show_overview() {
   }
   step_card_->setVisible(!all.step.empty());
   step_->show_step(all.step);
+  const bool launches = std::ranges::any_of(all.step, [](const auto& one) { return one.part == StepPart::launches; });
+  profiler_note_->setVisible(launches && !file_->profiler_note.empty());
+  profiler_note_->setText(profiler_note_->isVisibleTo(step_card_) ? escaped(file_->profiler_note) : QString());
 
+  show_changes();
   QString rows;
-  for (const UsefulChange& change : all.changes)
-    rows += table_row(figure_link("Scaling", change.change),
-                      escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
-                          (change.setting ? QString() : tr("; other hardware or code")));
-  changes_heading_->setText(tr("What helps most at N = %1, certain gains first").arg(all.changes_workers));
-  changes_card_->setVisible(step);
-  if (!step) {
-    changes_heading_->setText({});
-  } else if (all.changes_workers == 0) {
-    changes_heading_->setText(tr("What helps most"));
-    changes_->setText(
-        file_->stored_predictions.rows.empty()
-            ? tr("Not known: nothing can be predicted from this file.")
-            : tr("Not compared for this kind of job. One change at a time: ddpprof predict FILE --what-if KEY=VALUE."));
-  } else {
-    changes_->setText(all.changes.empty() ? tr("No usual change would raise the throughput by 2 % or more.")
-                                          : table(rows) + plain_link("Scaling", tr("→ Scaling: try them")));
-  }
-
-  rows.clear();
   for (const auto& [about, text] : all.sentences) rows += table_row(escaped(about), escaped(text));
   sentences_card_->setVisible(!all.sentences.empty());
   sentences_->setText(table(rows) + plain_link("Scaling", tr("→ Scaling")));

@@ -60,8 +60,9 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
                                 {1.0, 1024.0, true, true}, {}, 0, this));
   add(KnobId::gpus_per_node, new Knob(tr("&GPUs per node"),
                                       tr("Ranks per host. Automatic: ranks on a CPU share one host; of GPUs a host has "
-                                         "as many as were measured, at least 8."),
-                                      {0.0, 64.0, false, true}, {}, 0, this, tr("automatic")));
+                                         "as many as were measured, at least 8. In brackets is the value of automatic; all: "
+                                         "every rank is on one host."),
+                                      {0.0, 64.0, false, true}, {}, 0, this, tr("automatic (64)")));  // the widest text
   add(KnobId::inter_node, new Choice(tr("Link between nodes"),
                                      tr("Used if several nodes are needed and no link between nodes was measured. The "
                                         "rate is that of all links of one node."),
@@ -201,6 +202,9 @@ void KnobPanel::ask_link_text() {
 void KnobPanel::set_file(const OpenedFile* file) {
   setEnabled(file != nullptr && file->models);
   if (file == nullptr || !file->models) return;
+  const std::optional<std::int64_t> automatic = automatic_gpus_per_node(*file);
+  number(KnobId::gpus_per_node)
+      ->set_zero(automatic ? tr("automatic (%1)").arg(*automatic) : tr("automatic (all)"));
   const bool ddp = !file->models->measured.ddp.empty(), dp = !file->models->measured.dp.empty();
   Choice* strategy = choice(KnobId::strategy);
   strategy->set_why_not("dp", dp ? QString() : tr("DataParallel was not measured in this file"));

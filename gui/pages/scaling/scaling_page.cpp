@@ -64,6 +64,19 @@ void tighten(TableView& table) {
   table.resizeRowsToContents();
 }
 
+// The text above the predictions that are stored in a file without models.
+QString about_stored(const OpenedFile& file) {
+  const bool table = std::ranges::any_of(file.configurations, [](const auto& one) { return one.step_times_only; });
+  if (!table && file.furthest_predicted.contains("fsdp"))
+    return ScalingPage::tr(
+        "This job is sharded (FSDP). Below are its predictions, and the usual changes by their gain. For sharded jobs "
+        "this page has no sliders, and the link between nodes cannot be chosen here. For another change use: ddpprof "
+        "predict FILE --what-if KEY=VALUE. For other links between nodes, measure them with nccl-tests, then use: "
+        "ddpprof predict FILE --all-gather LOG --reduce-scatter LOG.");
+  return ScalingPage::tr("Below are the predictions that are stored in this file. Changes cannot be predicted: %1.")
+      .arg(QString::fromStdString(file.why_no_models));
+}
+
 void make_bold(QLabel* label, int pixels) {
   QFont font = sized(label->font(), pixels);
   font.setBold(true);
@@ -279,11 +292,11 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
           {tr("Ctrl+Z, Ctrl+Shift+Z"), tr("undo and redo the last change of knobs")},
           {tr("Left, Right, Home, End"), tr("in the plot: select another N")},
           {tr("arrows, Page Up, Page Down"), tr("on a slider: change the value")},
-          {tr("Enter, double click"), tr("in the table of knobs: set this knob alone")},
+          {tr("Enter, double click"), tr("in the table What helps most: set this change alone")},
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
 }
 
-const TableView* ScalingPage::stored_predictions() const { return stack_->table(); }
+std::vector<TableView*> ScalingPage::stored_tables() const { return stack_->tables(); }
 
 QString ScalingPage::message() const { return stack_->shows_content() ? QString() : stack_->message(); }
 
@@ -292,6 +305,7 @@ QString ScalingPage::summary() const {
 }
 
 void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
+  selection().set_choice(std::nullopt);  // its options are of the previous file
   // Clear the sentences about the previous file, because the new ones may take a while.
   heading_->clear();
   sentences_.clear();
@@ -303,13 +317,9 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
   if (!file)
     stack_->show_message(tr(
         "No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page Runs. This "
-        "page then shows how the job scales, its binding term, and which knob helps."));
+        "page then shows how the job scales, its binding term, and which change helps."));
   else if (!file->models && !file->stored_predictions.rows.empty())
-    stack_->show_message(
-        tr("Predictions stored in this file. This page has changes of DDP and DataParallel only; for other jobs: "
-           "ddpprof predict FILE --what-if KEY=VALUE. Why there are no changes here: %1.")
-            .arg(QString::fromStdString(file->why_no_models)),
-        file->stored_predictions);
+    stack_->show_message(about_stored(*file), {file->stored_predictions, file->stored_changes});
   else if (!file->models)
     stack_->show_message(tr("Cannot predict from this file: %1").arg(QString::fromStdString(file->why_no_models)));
   else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())
@@ -342,9 +352,15 @@ void ScalingPage::offer_throughput(bool known) {
   plot_->set_view(ScalingPlot::View::step);
 }
 
+void ScalingPage::share_choice() {
+  const auto& file = model_.file();
+  selection().set_choice(file && file->models ? prediction_choice(*file, model_.knobs()) : std::nullopt);
+}
+
 void ScalingPage::show_snapshot() {
   const Snapshot& shot = model_.snapshot();
   command_->set_command(QString::fromStdString(model_.command()));
+  share_choice();
   fill_limits();
   offer_throughput(shot.predicted.points.empty() || shot.predicted.points.front().throughput.value > 0.0);
   if (!shot.refusal.empty() || shot.predicted.points.empty())
@@ -356,6 +372,9 @@ void ScalingPage::show_snapshot() {
                          !fit::unmeasured_links(shot.answer->prediction).empty());
     heading_->setText(tr("At N = %1").arg(shot.knobs.workers));
     sentences_ = sentences(shot);
+    const std::string& profiler = model_.file()->profiler_note;
+    if (shot.answer && shot.measured_knobs.has_host && !profiler.empty())
+      sentences_.push_back({"The profiler and the term host", profiler});
     show_sentences();
   }
   // Otherwise keep the sentences of the last complete answer until the new ones arrive.
@@ -389,7 +408,7 @@ void ScalingPage::showEvent(QShowEvent* event) {
   tighten_tables();
 }
 
-// Enter in the table of knobs, and another width of the sentences.
+// Enter in the table of changes, and another width of the sentences.
 bool ScalingPage::eventFilter(QObject* watched, QEvent* event) {
   if (watched == words_ && event->type() == QEvent::Resize) show_sentences();
   if (watched == levers_ && event->type() == QEvent::KeyPress) {
@@ -415,17 +434,11 @@ void ScalingPage::turn(const QModelIndex& at) {
   const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
   const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
   const std::vector<Lever>& levers = model_.levers();
-  if (row < 0 || row >= static_cast<int>(levers.size())) return;
-  const Lever& lever = levers[static_cast<std::size_t>(row)];
-  if (!model_.is_current(lever)) return;  // new rows will follow
-  if (!lever.row) {
-    emit status_message(tr("%1: %2").arg(QString::fromStdString(lever.words), QString::fromStdString(lever.why_not)));
-    return;
-  }
-  const QString words = QString::fromStdString(lever.words);
+  if (row < 0 || row >= static_cast<int>(levers.size()) || !model_.are_levers_current()) return;
+  const Lever lever = levers[static_cast<std::size_t>(row)];
   model_.set_knobs(lever.knobs);
   knobs_->show_knobs(model_.knobs(), model_.measured());
-  emit status_message(tr("Set alone: %1 (Ctrl+Z undoes it)").arg(words));
+  emit status_message(tr("Set alone: %1 (Ctrl+Z undoes it)").arg(QString::fromStdString(lever.change.change)));
 }
 
 void ScalingPage::show_tables() {

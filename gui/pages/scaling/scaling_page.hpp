@@ -37,9 +37,9 @@ class ScalingPage : public Page {
   ScalingModel& model() { return model_; }
   ScalingPlot& plot() { return *plot_; }
   KnobPanel& knobs() { return *knobs_; }
-  QString message() const;                      // shown instead of data; empty if data is shown
-  const TableView* stored_predictions() const;  // table below the message; null without one
-  QString summary() const;                      // as plain text
+  QString message() const;                        // shown instead of data; empty if data is shown
+  std::vector<TableView*> stored_tables() const;  // below the message
+  QString summary() const;                        // as plain text
   TableView& levers() { return *levers_; }
   TableView& predictions() { return *predictions_; }
 
@@ -51,6 +51,7 @@ class ScalingPage : public Page {
   QWidget* make_middle();
   QWidget* make_right();
   QWidget* make_bar();
+  void share_choice();  // with the other pages
   void offer_throughput(bool known);  // false if samples were not recorded: the plot then starts with the step time
   void show_snapshot();
   void show_sentences();

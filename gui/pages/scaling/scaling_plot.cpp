@@ -257,15 +257,13 @@ void ScalingPlot::draw_regions() {
       if (knees[j].workers) to = std::min(to, static_cast<double>(*knees[j].workers));
     const auto from = static_cast<double>(*knees[i].workers);
     if (to <= from) continue;
-    // The knees of a first look are approximate.
-    const QString from_text = shot.knees_of_drawn ? QString() : tr("N ≥ %1").arg(*knees[i].workers);
-    const QString share = tr("> %1 % %2").arg(100.0 * knees[i].share).arg(copies_ ? tr("copies") : tr("exposed"));
-    const bool bound = i + 1 == knees.size();
-    QStringList lines;
-    if (bound) lines << tr("knee: communication-bound");
-    if (!from_text.isEmpty() && !bound) lines << from_text;
-    lines << (bound && !from_text.isEmpty() ? from_text + QStringLiteral(": ") + share : share);
-    regions_[i].set(from, to, lines.join(QLatin1Char('\n')));
+    // Each label names its share and its own N, because a label without room above its bracket is beside another one.
+    // The knees of a first look are approximate and have no N.
+    const QString share = copies_ ? tr("copies > %1 %") : tr("exposed > %1 %");
+    const QString from_text = shot.knees_of_drawn ? QString() : tr("from N = %1").arg(*knees[i].workers);
+    QStringList lines{share.arg(100.0 * knees[i].share), from_text};
+    if (i + 1 == knees.size()) lines = {tr("knee: communication-bound"), lines.join(QLatin1Char(' '))};
+    regions_[i].set(from, to, lines.join(QLatin1Char('\n')).trimmed());
   }
   const CurvePoint *first_far = nullptr, *first_wide = nullptr;
   for (const CurvePoint& point : shot.shown().points) {
@@ -273,7 +271,8 @@ void ScalingPlot::draw_regions() {
     if (point.wide && first_wide == nullptr) first_wide = &point;
   }
   if (first_far != nullptr)
-    far_.set(static_cast<double>(first_far->workers), end, tr("far beyond the measured N (dashed)"));
+    far_.set(static_cast<double>(first_far->workers), end,
+             tr("beyond %1 × the largest measured N (dashed)").arg(far_beyond));
   if (first_wide != nullptr)
     wide_.set(static_cast<double>(first_wide->workers), end, tr("interval wider than a factor of 10"));
 }

@@ -127,6 +127,18 @@ TEST_F(OverviewPageTest, AFileWithoutAStepIsExplained) {
   EXPECT_FALSE(page.step_bar().isVisible());
 }
 
+TEST_F(OverviewPageTest, TheNoteOfTheProfilerIsBesideTheWaitForLaunches) {
+  const OverviewFile file(OverviewFile::host_bound());
+  open(file.open());
+  EXPECT_THAT(page.text().toStdString(), testing::Not(HasSubstr("The profiler itself slows launching")));
+  store::Database::open_write(file.path)
+      .sql()
+      .exec("INSERT INTO diagnostic (severity, code, count, message, advice) VALUES ('warning', 'device_idle', 1, "
+            "'the devices were idle', 'the profiler itself slows launching')");
+  open(file.open());
+  EXPECT_THAT(page.text().toStdString(), HasSubstr("The devices were idle. The profiler itself slows launching."));
+}
+
 TEST_F(OverviewPageTest, EachLetterLeadsToOneControl) {
   const OverviewFile file({});
   open(file.open());

@@ -23,6 +23,14 @@ inline fit::synthetic::Truth slow_links(bool nccl = true) {
   return truth;
 }
 
+// Ranks on CPUs of one host: more than four of them share its cores.
+inline fit::synthetic::Truth few_cores() {
+  fit::synthetic::Truth truth = slow_links(false);
+  truth.own_hosts = false;
+  truth.cores = 4;
+  return truth;
+}
+
 class TestFile {
  public:
   explicit TestFile(const fit::synthetic::Truth& truth = slow_links(), const std::vector<std::int64_t>& ddp = {1, 2, 4},

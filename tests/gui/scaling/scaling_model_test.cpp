@@ -38,7 +38,8 @@ TEST(ScalingModel, AnswersTheKnobsQuestion) {
   EXPECT_EQ(shot.changed->at(16)->step_s.value, there.terms.step_s());
   EXPECT_EQ(shot.changed->at(16)->step_s.high, there.high_s);
   EXPECT_EQ(model.levers_workers(), 16);
-  EXPECT_EQ(model.levers().size(), 8U);
+  EXPECT_EQ(model.levers().size(), 9U);
+  EXPECT_TRUE(model.are_levers_current());
   EXPECT_TRUE(model.tables().has_what_if);
   EXPECT_EQ(model.tables().predictions.rows.size(), model.tables_workers().size());
 }

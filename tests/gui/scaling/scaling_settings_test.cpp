@@ -1,4 +1,5 @@
 // Settings of the scaling page: knobs, rows of the table of knobs, the link between nodes, another file.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -20,23 +21,22 @@ namespace ddpprof::gui::whatif {
 namespace {
 
 // A device that waits for launches half of each phase: the wait has its own part, measured and predicted, a knob, and a
-// row among the levers. Other jobs have none of them.
+// row among the changes. Other jobs have none of them.
 TEST_F(ScalingPageTest, AHostBoundJobHasAPartAndAKnobForTheHost) {
   fit::synthetic::Truth truth = slow_links();
   truth.idle_share = 0.6;
   const TestFile file(truth), other;
   const auto knob_shown = [&] { return page.knobs().number(KnobId::host)->isVisibleTo(&page); };
-  const auto levers = [&](const std::shared_ptr<const OpenedFile>& opened) {
-    const Knobs measured = measured_knobs(*opened, "ddp");
-    return std::ranges::count(candidate_levers(measured, measured), KnobId::host, &Lever::knob);
+  const auto levers = [&] {
+    return std::ranges::count(page.model().levers(), "host=2x", [](const Lever& one) { return one.change.change; });
   };
   open(other.open());
   EXPECT_FALSE(knob_shown());
-  EXPECT_EQ(levers(other.open()), 0);
+  EXPECT_EQ(levers(), 0);
   const auto opened = file.open();
   open(opened);
   EXPECT_TRUE(knob_shown());
-  EXPECT_EQ(levers(opened), 1);
+  EXPECT_EQ(levers(), 1);
   view_button(ScalingPlot::View::split)->click();
   constexpr std::size_t host = 4;
   StackedAreas& stack = page.plot().stack();
@@ -77,7 +77,7 @@ TEST_F(ScalingPageTest, AMeasuredValueBeyondAKnobsRangeIsNotAChange) {
 
 // Sets the knob of the row alone, so that the prediction shown has the row's speedup. A click only selects.
 TEST_F(ScalingPageTest, ARowOfTheTableSetsItsKnobAlone) {
-  const TestFile file(slow_links(false));
+  const TestFile file(few_cores());
   open(file.open());
   page.knobs().number(KnobId::latency)->box()->setValue(0.75);
   ASSERT_TRUE(settles());
@@ -94,16 +94,17 @@ TEST_F(ScalingPageTest, ARowOfTheTableSetsItsKnobAlone) {
   const Knobs before = page.model().knobs();
   Knobs expected = page.model().measured();
 
-  table.setCurrentIndex(at("compute speed × 2"));
+  table.setCurrentIndex(at("compute=2x"));
   EXPECT_EQ(page.model().knobs(), before) << "selecting a row sets no knob";
   QTest::keyClick(&table, Qt::Key_Return);
   expected.compute = 2.0;
   EXPECT_EQ(page.model().knobs(), expected);
   EXPECT_EQ(page.knobs().number(KnobId::compute)->value(), 2.0);
   EXPECT_TRUE(page.knobs().number(KnobId::compute)->reset_button()->isEnabled());
-  EXPECT_TRUE(said.contains("compute speed × 2")) << said.toStdString();
+  EXPECT_TRUE(said.contains("compute=2x")) << said.toStdString();
 
-  const QPoint cores = table.visualRect(at("dedicated cores")).center();
+  table.scrollTo(at("sharing=dedicated"));
+  const QPoint cores = table.visualRect(at("sharing=dedicated")).center();
   QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, cores);
   EXPECT_EQ(page.model().knobs(), expected) << "a click chooses a row for copying";
   QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, cores);
@@ -113,7 +114,7 @@ TEST_F(ScalingPageTest, ARowOfTheTableSetsItsKnobAlone) {
   EXPECT_EQ(page.knobs().choice(KnobId::dedicated)->value(), "dedicated");
   ASSERT_TRUE(settles());
   for (const Lever& lever : page.model().levers())
-    EXPECT_NE(lever.knob, KnobId::dedicated) << "these knobs are already set";
+    EXPECT_NE(lever.change.change, "sharing=dedicated") << "these cores are already set";
 
   page.knobs().reset_all()->click();
   EXPECT_EQ(page.model().knobs(), page.model().measured());
@@ -206,19 +207,66 @@ TEST_F(ScalingPageTest, ALogOfTheLinksKeepsTheQuestion) {
   EXPECT_NE(page.model().command().find("--all-reduce " + log.string()), std::string::npos) << page.model().command();
 }
 
+TEST_F(ScalingPageTest, AutomaticNamesTheGpusPerNodeItStandsFor) {
+  fit::synthetic::Truth one_host = slow_links();
+  one_host.own_hosts = false;
+  const auto shown = [&](const TestFile& file) {
+    open(file.open());
+    return page.knobs().number(KnobId::gpus_per_node)->box()->text().toStdString();
+  };
+  EXPECT_EQ(shown(TestFile(one_host)), "automatic (8)") << "at least 8 of GPUs";
+  EXPECT_EQ(shown(TestFile(slow_links())), "automatic (1)") << "every rank was measured on a host of its own";
+  EXPECT_EQ(shown(TestFile(few_cores())), "automatic (all)") << "ranks on CPUs share one host";
+}
+
+// Each label has its own share and its own N: a label is not always above its bracket.
+TEST_F(ScalingPageTest, LabelsOfKneesNameTheirShareAndTheirN) {
+  const TestFile file(slow_links());
+  open(file.open());
+  const std::vector<fit::Knee>& knees = page.model().snapshot().predicted_knees;
+  int shown = 0;
+  for (std::size_t i = 0; i < knees.size(); ++i) {
+    const Region& region = page.plot().region(i);
+    if (!region.visible()) continue;
+    ++shown;
+    const std::string label = region.label().toStdString();
+    EXPECT_THAT(label, testing::HasSubstr("exposed > " + std::to_string(std::lround(100.0 * knees[i].share)) + " %"));
+    EXPECT_THAT(label, testing::HasSubstr("from N = " + std::to_string(*knees[i].workers)));
+  }
+  EXPECT_GT(shown, 1);
+  EXPECT_EQ(page.plot().far().label().toStdString(), "beyond 4 × the largest measured N (dashed)");
+}
+
+// The import's notes about the profiler are shown beside the term host, which the profiler makes larger.
+TEST_F(ScalingPageTest, TheTermHostHasTheNoteOfTheProfiler) {
+  fit::synthetic::Truth truth = slow_links();
+  truth.idle_share = 0.6;
+  const TestFile with_note(truth), without(truth);
+  store::Database::open_write(with_note.path)
+      .sql()
+      .exec("INSERT INTO diagnostic (severity, code, count, message, advice) VALUES ('info', 'profiler_cost', 1, "
+            "'a step takes 1 s without the profiler', 'step times are those without it')");
+  const std::string note = "A step takes 1 s without the profiler. Step times are those without it.";
+  open(with_note.open());
+  EXPECT_EQ(page.model().file()->profiler_note, note);
+  EXPECT_THAT(page.summary().toStdString(), testing::HasSubstr(note));
+  open(without.open());
+  EXPECT_THAT(page.summary().toStdString(), testing::Not(testing::HasSubstr("profiler")));
+}
+
 // GPUs have no cores of the host to share.
 TEST_F(ScalingPageTest, CoresAreOfJobsOnCpusAlone) {
-  const TestFile on_gpus, on_cpus(slow_links(false));
-  const auto levers = [&](const std::shared_ptr<const OpenedFile>& opened) {
-    const Knobs measured = measured_knobs(*opened, "ddp");
-    return std::ranges::count(candidate_levers(measured, measured), KnobId::dedicated, &Lever::knob);
+  const TestFile on_gpus, on_cpus(few_cores());
+  const auto levers = [&] {
+    return std::ranges::count(page.model().levers(), "sharing=dedicated",
+                              [](const Lever& one) { return one.change.change; });
   };
   open(on_gpus.open());
   EXPECT_FALSE(page.knobs().choice(KnobId::dedicated)->isVisibleTo(&page));
-  EXPECT_EQ(levers(on_gpus.open()), 0);
+  EXPECT_EQ(levers(), 0);
   open(on_cpus.open());
   EXPECT_TRUE(page.knobs().choice(KnobId::dedicated)->isVisibleTo(&page));
-  EXPECT_EQ(levers(on_cpus.open()), 1);
+  EXPECT_EQ(levers(), 1);
 }
 
 // The box of values stays inside the widget at both edges of the plot, also of a narrow one.

@@ -9,6 +9,7 @@
 
 #include "analysis/import/load/import.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "gui/models/scaling/levers.hpp"
 #include "gui/models/scaling/scaling_model.hpp"
@@ -362,10 +363,8 @@ TEST(Sentences, AnswerTheQuestion) {
   EXPECT_THAT(said.front().text, testing::HasSubstr("N = 64 is 16"));
 }
 
-// Ranks on devices share no cores, so a GPU job has no lever for them.
-void expect_levers_of_predict(bool devices) {
-  fit::synthetic::Truth truth = slow_links();
-  truth.nccl = devices;
+// The list is that of the table what_helps of the command line, in its order, with its names and numbers.
+void expect_levers_of_predict(const fit::synthetic::Truth& truth, std::size_t expected) {
   const TestFile file(truth);
   const auto opened = file.open();
   store::Database database = file.database();
@@ -373,47 +372,45 @@ void expect_levers_of_predict(bool devices) {
   Knobs knobs = measured;
   knobs.workers = 32;
   knobs.compute = 5.0;  // knobs that are already set are ignored
-  const std::vector<Lever> candidates = candidate_levers(knobs, measured);
   Simulations simulations(opened);
-  const std::vector<Lever> levers = evaluate(
-      candidates, [&](const Knobs& asked) { return simulations.predictor(asked); }, measured, never);
-  const std::size_t expected = devices ? 8 : 9;
+  const std::vector<Lever> levers = ranked_levers(
+      without_changes(knobs, measured), [&](const Knobs& asked) { return simulations.predictor(asked); }, never);
   EXPECT_EQ(levers.size(), expected);
-  double before = 1e9;
-  for (const Lever& lever : levers) {
-    const std::vector<std::string> items = what_if_items(lever.knobs, measured);
-    fit::PredictOptions options = opened->predict;
-    options.workers = {32};
-    EXPECT_TRUE(lever.row && lever.row->speedup <= before) << lever.words;
-    before = lever.row ? lever.row->speedup : 0.0;
-    if (lever.knob == KnobId::dedicated) {
-      // Cores select another machine and are not a change, so predict runs twice.
-      EXPECT_TRUE(items.empty());
-      const double shared = fit::predict_all(database, options).predictions.front().throughput;
-      options.dedicated = true;
-      const fit::Prediction there = fit::predict_all(database, options).predictions.front();
-      EXPECT_EQ(lever.row->speedup, there.throughput / shared);
-      EXPECT_EQ(lever.row->changed_step_s, there.step_s);
-      EXPECT_EQ(lever.row->changed_low_s, there.step_low_s);
-      EXPECT_EQ(lever.row->changed_high_s, there.step_high_s);
-      continue;
+  const report::WorkersByStrategy asked{{"ddp", {32}}};
+  const report::Table printed = report::outlook_tables(database, opened->models, asked, opened->predict).front();
+  ASSERT_EQ(printed.rows.size(), levers.size());
+  for (std::size_t i = 0; i < levers.size(); ++i) {
+    const fit::RankedChange& change = levers[i].change;
+    const auto number = [&](const char* column) { return *report::value_of<double>(printed, printed.rows[i], column); };
+    EXPECT_EQ(change.change, report::value_of<std::string>(printed, printed.rows[i], "change"));
+    EXPECT_EQ(change.effect.speedup, number("speedup")) << change.change;
+    EXPECT_EQ(change.effect.speedup_low, number("speedup_low")) << change.change;
+    EXPECT_EQ(change.effect.changed_step_s, number("changed_step_s")) << change.change;
+    // The knobs of the row ask for this change alone.
+    const std::vector<std::string> items = what_if_items(levers[i].knobs, measured);
+    if (change.change == "sharing=dedicated") {
+      EXPECT_TRUE(levers[i].knobs.dedicated);
+      EXPECT_TRUE(items.empty()) << "cores select another machine and are no change";
+    } else {
+      EXPECT_EQ(items, std::vector<std::string>{change.change});
     }
-    ASSERT_EQ(items.size(), 1U);
-    options.what_if = fit::parse_what_if(items);
-    const fit::PredictResult result = fit::predict_all(database, options);
-    ASSERT_EQ(result.what_ifs.size(), 1U) << items.front();
-    ASSERT_TRUE(lever.row) << items.front();
-    EXPECT_EQ(lever.row->speedup, result.what_ifs.front().speedup) << items.front();
-    EXPECT_EQ(lever.row->speedup_low, result.what_ifs.front().speedup_low);
+    fit::PredictOptions options = predict_options(*opened, levers[i].knobs);
+    options.workers = {32};
+    options.what_if = what_if(levers[i].knobs, measured);
+    const fit::PredictResult alone = fit::predict_all(database, options);
+    EXPECT_EQ(items.empty() ? alone.predictions.front().step_s : alone.what_ifs.at(0).changed_step_s,
+              change.effect.changed_step_s)
+        << change.change;
   }
   const report::Table table = levers_table(levers, 32, 0.9);
   EXPECT_EQ(table.rows.size(), expected);
-  EXPECT_EQ(table.rows.front()[1], report::Cell(levers.front().row->speedup));
+  EXPECT_EQ(table.rows.front()[1], report::Cell(levers.front().change.effect.speedup));
 }
 
-TEST(Levers, EqualEachChangeAloneInPredict) { expect_levers_of_predict(true); }
+TEST(Levers, AreTheRankedChangesOfPredict) { expect_levers_of_predict(slow_links(), 9); }
 
-TEST(Levers, OfRanksOnCoresToo) { expect_levers_of_predict(false); }
+TEST(Levers, OfRanksThatShareCoresHaveOwnCores) { expect_levers_of_predict(few_cores(), 10); }
+
 
 TEST(PredictTables, EqualTheCommandLine) {
   const TestFile file;

@@ -219,4 +219,18 @@ Table diagnostics_table(const Source& source) {
   return table;
 }
 
+std::string profiler_text(SQLite::Database& db) {
+  std::string text;
+  for (const char* code : {"profiler_cost", "device_idle"}) {
+    SQLite::Statement q(db,
+                        "SELECT d.message, d.advice FROM diagnostic d LEFT JOIN measurement m ON m.id = "
+                        "d.measurement_id WHERE d.code = ? ORDER BY m.world_size DESC, d.rowid LIMIT 1");
+    q.bind(1, code);
+    if (!q.executeStep()) continue;
+    for (int column = 0; column < 2; ++column)
+      text += (text.empty() ? "" : " ") + as_sentence(q.getColumn(column).getString());
+  }
+  return text;
+}
+
 }  // namespace ddpprof::report

@@ -12,6 +12,8 @@ Table versions_table(const Source&);
 // notices.cpp
 Table notices_table(const Source&);      // warnings and errors, most severe first, including oversubscription
 Table diagnostics_table(const Source&);  // all stored rows
+// The text of report::profiler_note().
+std::string profiler_text(SQLite::Database&);
 
 // Conditions of the machine, and stability of the steps (conditions.cpp).
 Table conditions_table(const Source&);
