@@ -1,10 +1,12 @@
 #include "analysis/report/answer/glance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/fit/text.hpp"
@@ -100,6 +102,35 @@ void add_dedicated(const Source& source, Steps& steps) {
   }
 }
 
+std::string measured_interval(const GlanceStep& step) {
+  if (step.steps == 1) return "the only measured step itself";
+  if (step.range) return "the shortest and the longest measured step";
+  return fmt::format("the {} interval of a measured median", fit::percent(step.confidence));
+}
+
+// Says which intervals low and high are, unless all rows have the same kind. Rows of few repeats have a lower confidence.
+std::string note_of_intervals(const std::vector<GlanceStep>& steps) {
+  std::map<std::string, std::set<std::int64_t>> measured;
+  std::optional<double> predicted;
+  bool differ = false;
+  for (const GlanceStep& step : steps) {
+    if (step.measured)
+      measured[measured_interval(step)].insert(step.workers);
+    else if (!predicted)
+      predicted = step.confidence;
+  }
+  for (const GlanceStep& step : steps) differ |= step.confidence != steps.front().confidence;
+  if (measured.empty() || !differ) return "";
+  std::string note = "low, high: ";
+  for (const auto& [interval, workers] : measured) {
+    if (interval != measured.begin()->first) note += ", ";
+    note += interval;
+    if (measured.size() > 1) note += fmt::format(" at N = {}", fmt::join(workers, ", "));
+  }
+  if (predicted) note += fmt::format(", and the {} interval of a prediction", fit::percent(*predicted));
+  return note + ".";
+}
+
 }  // namespace
 
 bool GlanceStep::wide() const { return high_s > widest_headline * low_s; }
@@ -119,14 +150,7 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   table.name = "at_a_glance";
   table.title = "Steps, measured and predicted";
   table.empty = "No step was measured or predicted.";
-  if (const auto measured = std::ranges::find(steps, true, &GlanceStep::measured),
-      predicted = std::ranges::find(steps, false, &GlanceStep::measured);
-      measured != steps.end() && predicted != steps.end() && measured->confidence != predicted->confidence)
-    table.note = fmt::format(
-        "low, high: {}, and the {} interval of a prediction.",
-        measured->steps == 1 ? "the only measured step itself"
-                             : fmt::format("the {} interval of a measured median", fit::percent(measured->confidence)),
-        fit::percent(predicted->confidence));
+  table.note = note_of_intervals(steps);
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
                    text("source", "source"),

@@ -215,6 +215,24 @@ TEST(Answer, AShortTableOfStepsKeepsTheLargestMeasuredN) {
   }
 }
 
+TEST(Answer, TheNoteNamesTheIntervalOfEachMeasuredN) {
+  std::vector<GlanceStep> steps;
+  for (const auto& [workers, confidence] : {std::pair(1, 0.5), std::pair(2, 0.95), std::pair(8, 0.9)}) {
+    GlanceStep& step = steps.emplace_back();
+    step.strategy = "ddp";
+    step.workers = workers;
+    step.confidence = confidence;
+    step.steps = 39;
+    step.measured = workers <= 2;
+  }
+  EXPECT_EQ(glance_table(steps, 10, {}).note,
+            "low, high: the 50 % interval of a measured median at N = 1, the 95 % interval of a measured median at N = 2, and "
+            "the 90 % interval of a prediction.");
+  steps.erase(steps.begin());
+  EXPECT_EQ(glance_table(steps, 10, {}).note,
+            "low, high: the 95 % interval of a measured median, and the 90 % interval of a prediction.");
+}
+
 TEST(Answer, TheTitleOfWarningsSaysHowManyThereAre) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("ddpprof_answer_warnings_" + std::to_string(getpid()) + ".db");
