@@ -109,12 +109,10 @@ std::optional<std::string> refusal(Rule rule, const Plan& plan) {
     const bool first = momentum && (!squares || plan.adam.beta1 <= plan.adam.beta2);
     const double beta = first ? plan.adam.beta1 : plan.adam.beta2;
     const std::string name = first ? "β₁" : momentum ? "β₂" : "α";
-    return "κ = " + number(kappa) + ", the ratio of the global batches, is too large for the square-root rule for " +
-           (momentum ? "Adam" : "RMSprop") + ": " + "it also divides the " + number(1.0 / (1.0 - beta)) +
-           " steps of the average with " + name + " by κ, so κ (1 − " + name +
-           ") must be below 1; expected a global batch below " +
-           number(static_cast<double>(plan.base_batch) / (1.0 - beta)) +
-           " samples, or a rate tuned at a larger base batch";
+    return std::string("the square-root rule for ") + (momentum ? "Adam" : "RMSprop") +
+           " holds below a global batch of " + number(static_cast<double>(plan.base_batch) / (1.0 - beta)) +
+           " samples: κ (1 − " + name + ") must be below 1 (κ = " + number(kappa) +
+           ", the ratio of the global batches); a rate tuned at a larger batch holds further";
   }
   if (rule == Rule::adascale && !plan.noise_scale_samples)
     return "AdaScale needs the gradient noise scale, which is not known: measure it, or give it";

@@ -295,7 +295,7 @@ std::string rate_sentence(const Source& source) {
   text += fmt::format("{} ({} rule{}{})", chosen.empty() ? "none" : chosen, rule("rule"),
                       optimizer.empty() ? std::string(unknown) : " for " + optimizer, base);
   if (const std::string note = rule("note"); chosen.empty() && !note.empty()) text += ": " + note;
-  if (!other.empty())
+  if (!other.empty() && !chosen.empty())
     text += fmt::format("; {} rule{}: {}", rule("other_rule"),
                         optimizer.empty() && !unknown.empty() ? ", if it is like Adam" : "", other);
   text += ".";
