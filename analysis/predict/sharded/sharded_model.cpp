@@ -448,13 +448,12 @@ std::string ShardedModels::refusal(std::int64_t workers, const PredictOptions& o
            "--reduce-scatter)";
   }
   if (const std::string reason = one.refusal(); !reason.empty()) return reason;
-  if (const std::string reason = one.refusal_at(workers); !reason.empty()) return reason;
-  if (job_.device == "cpu" && !options.dedicated &&
-      ranks_per_host(workers, options) * job_.threads_per_rank > job_.cores)
-    return "its ranks need more cores than the " + std::to_string(job_.cores) +
-           " of a host, and how sharded ranks share cores is not modelled (if each rank has its own cores: --sharing "
-           "dedicated)";
-  return "";
+  return one.refusal_at(workers);
+}
+
+bool ShardedModels::assumes_own_cores(std::int64_t workers, const PredictOptions& options) const {
+  return job_.device == "cpu" && !options.dedicated && !measured_at(workers, options) &&
+         ranks_per_host(workers, options) * job_.threads_per_rank > job_.cores;
 }
 
 std::int64_t ShardedModels::most_per_host(const PredictOptions& options) const {

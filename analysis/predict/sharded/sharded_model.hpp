@@ -96,6 +96,9 @@ class ShardedModels {
   const ShardedModel& model(std::int64_t workers, const PredictOptions&) const;
   // Returns why N cannot be predicted; empty if it can.
   std::string refusal(std::int64_t workers, const PredictOptions&) const;
+  // How sharded ranks share cores is not modelled. Returns true if a prediction assumes own cores for each rank although
+  // the ranks need more cores than a host has.
+  bool assumes_own_cores(std::int64_t workers, const PredictOptions&) const;
 
  private:
   ShardedLogs logs(const PredictOptions&) const;

@@ -39,6 +39,7 @@ Prediction row_of(const ShardedModels& models, std::int64_t workers, const Predi
     row.step_high_s = std::max(high, terms.step_s());
     const ShardedRanks& base = *model.base();
     row.note = "each rank has the compute time of N = " + std::to_string(base.workers);
+    if (models.assumes_own_cores(workers, options)) row.note += ", " + std::string(own_cores_note);
     if (base.replicas() > 1)
       row.note += "; shard groups keep their " + std::to_string(base.shards) +
                   " ranks: " + std::to_string(workers / shards_at(base, workers, {})) + " replicas";
@@ -154,9 +155,12 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   const ShardedModels models(sql, std::move(job), options);
   std::map<std::string, std::string> refused;  // the worker counts, by reason
   std::set<std::string> uncertain;
+  std::string own_cores;  // the worker counts
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
     const std::string reason = models.refusal(workers, options);
     if (reason.empty()) {
+      if (models.assumes_own_cores(workers, options))
+        own_cores += (own_cores.empty() ? "" : ", ") + std::to_string(workers);
       result.predictions.push_back(row_of(models, workers, options));
       result.memory.push_back(sharded_memory(models.job(), *models.model(workers, options).base(), workers, {}));
       if (!models.measured_at(workers, options)) uncertain.insert(models.model(workers, options).uncertainty());
@@ -168,6 +172,12 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(note("prediction_none", "fsdp at N = " + listed + " is not predicted: " + reason,
                                 "record this training with 2 or more ranks on the predicted machines"));
+  if (!own_cores.empty())
+    result.notes.push_back(note("own_cores_assumed",
+                                "fsdp at N = " + own_cores + " is predicted " + std::string(own_cores_note) +
+                                    ": the ranks need more cores than the " + std::to_string(models.job().cores) +
+                                    " of a host, and how sharded ranks share cores is not modelled",
+                                "measure these N if their ranks will share cores"));
   for (const std::string& text : uncertain)
     if (!text.empty())
       result.notes.push_back(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "analysis/predict/predict.hpp"
@@ -12,6 +13,9 @@ class Database;
 }
 
 namespace ddpprof::fit {
+
+// In the note of a prediction that assumes own cores for each rank, because sharing is not modelled.
+inline constexpr std::string_view own_cores_note = "with own cores for each rank";
 
 // Returns no prediction and no note if the database has no sharded training. Worker counts that are refused are in a
 // note. Throws SQLite::Exception.

@@ -12,6 +12,7 @@
 
 #include "analysis/fit/text.hpp"
 #include "analysis/predict/prediction.hpp"
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/report/answer/glance.hpp"
 #include "analysis/report/render/render.hpp"
 #include "analysis/report/tables/models/outlook_tables.hpp"
@@ -105,6 +106,7 @@ std::string predicted_sentence(const Source& source, const Curve& curve) {
       curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
   if (comparable && step.efficiency && !step.wide())
     text += fmt::format(", weak efficiency {}", share_text(*step.efficiency));
+  if (step.own_cores) text += fmt::format(", {}", fit::own_cores_note);
   if (step.dedicated_s) {
     const auto cores = source.configurations.empty() ? 0 : source.configurations.front().cores;
     GlanceStep own = step;
@@ -160,7 +162,10 @@ std::string fastest_text(const Curve& curve) {
   if (best->workers == 1 && rival == nullptr)
     return own ? "On these cores, more workers do not increase throughput: N = 1 is fastest" + more + "."
                : "Adding workers does not increase throughput: N = 1 is fastest.";
-  const char* source = best->measured ? "measured" : best->wide() ? "predicted with a wide interval" : "predicted";
+  const char* source = best->measured    ? "measured"
+                       : best->own_cores ? "predicted with own cores"
+                       : best->wide()    ? "predicted with a wide interval"
+                                         : "predicted";
   const char* end = best == curve.end() - 1 ? ", the largest N here"
                     : best == curve.begin() ? ", the smallest N here"
                                             : "";

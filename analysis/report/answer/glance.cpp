@@ -11,6 +11,7 @@
 
 #include "analysis/fit/text.hpp"
 #include "analysis/metrics/scaling.hpp"
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
 #include "analysis/report/tables/steps/steps.hpp"
@@ -76,6 +77,7 @@ void add_predicted(const Source& source, Steps& steps) {
     step.confidence = real(table, row, "confidence");
     step.throughput = value_of<double>(table, row, "throughput_samples_per_s");
     step.efficiency = value_of<double>(table, row, "efficiency");
+    step.own_cores = words(table, row, "note").find(fit::own_cores_note) != std::string::npos;
     const auto shares = [&](GlanceStep& of) {
       of.compute = value_of<double>(table, row, "compute_share");
       of.transfer = value_of<double>(table, row, "exposed_share");
@@ -200,7 +202,7 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   }
   for (const GlanceStep* step : shown)
     table.rows.push_back({step->strategy, step->workers > 0 ? Cell(step->workers) : Cell(),
-                          std::string(step->measured ? "measured" : "predicted"), step->step_s, step->low_s,
+                          std::string(step->measured ? "measured" : step->own_cores ? "own cores" : "predicted"), step->step_s, step->low_s,
                           step->high_s, known(step->throughput), known(step->efficiency), known(step->compute),
                           known(step->transfer), known(step->skew), known(step->host),
                           step->bound.empty() ? Cell() : Cell(step->bound), known(step->dedicated_s)});

@@ -32,6 +32,7 @@ struct GlanceStep {
   // Exposed communication by the table of measured steps, if N is not 1; waiting for slower ranks included.
   std::optional<double> exposed;
   std::string bound;
+  bool own_cores = false;  // predicted for ranks with own cores, because sharing is not modelled
   std::optional<double> dedicated_s, dedicated_low_s, dedicated_high_s;  // with own cores for every rank
 
   bool wide() const;  // the interval spans more than a factor of 3

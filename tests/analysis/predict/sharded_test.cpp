@@ -13,6 +13,7 @@ namespace ddpprof::fit {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(Sharded, MoreRanksFollowTheLaw) {
   measure(1);
@@ -43,15 +44,18 @@ TEST_F(Sharded, WithoutOneRankTheOptimizerIsUncertain) {
   EXPECT_GT(rows.at(8).step_high_s, compute_s(8) + exposed_s(8) + other_s);
 }
 
-TEST_F(Sharded, RanksThatShareCoresAreRefused) {
+TEST_F(Sharded, RanksThatNeedMoreCoresArePredictedWithOwnCoresAndAWarning) {
   measure(1);
   measure(2);
   const std::map<std::int64_t, Prediction> rows = predicted(false);
   EXPECT_TRUE(rows.contains(2)) << "measured";
-  EXPECT_FALSE(rows.contains(4)) << "4 ranks on 2 cores";
-  ASSERT_EQ(result_.notes.size(), 1U);
-  EXPECT_THAT(result_.notes[0].message, HasSubstr("fsdp at N = 4, 8 is not predicted"));
-  EXPECT_THAT(result_.notes[0].message, HasSubstr("--sharing dedicated"));
+  EXPECT_THAT(rows.at(2).note, Not(HasSubstr("own cores")));
+  EXPECT_THAT(rows.at(4).note, HasSubstr("own cores")) << "4 ranks on 2 cores";
+  EXPECT_TRUE(noted("own_cores_assumed", "fsdp at N = 4, 8 is predicted with own cores for each rank"));
+  const std::map<std::int64_t, Prediction> dedicated = predicted(true);
+  EXPECT_EQ(rows.at(8).step_s, dedicated.at(8).step_s);
+  EXPECT_EQ(rows.at(8).step_high_s, dedicated.at(8).step_high_s);
+  EXPECT_FALSE(noted("own_cores_assumed", "own cores"));
 }
 
 TEST_F(Sharded, OneRankAloneDoesNotShowTheCollectives) {
