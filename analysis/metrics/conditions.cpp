@@ -183,4 +183,23 @@ std::optional<Disturbance> frequencies_apart(const std::vector<Configuration>& a
       "Switch off turbo or fix the frequency so that different N can be compared (ddpprof doctor describes how).", 1};
 }
 
+std::optional<Disturbance> threads_apart(const std::vector<Configuration>& all) {
+  const auto ran = [](const Configuration& c) {
+    return fmt::format("N={} ran with {} thread{} per rank", c.world_size, c.threads_per_rank,
+                       c.threads_per_rank == 1 ? "" : "s");
+  };
+  for (const Configuration& few : all)
+    for (const Configuration& many : all)
+      if (few.kind != "train" && many.kind != "train" && few.device == "cpu" && many.device == "cpu" &&
+          few.strategy == many.strategy && few.model == many.model && few.world_size < many.world_size &&
+          few.threads_per_rank > 0 && many.threads_per_rank > 0 && few.threads_per_rank != many.threads_per_rank)
+        return Disturbance{"threads_differ",
+                           fmt::format("{} {}, {}. Part of the difference between them is due to the threads.",
+                                       few.strategy, ran(few), ran(many)),
+                           "Set OMP_NUM_THREADS to the same number at every N, and measure again: torchrun sets it to 1 if "
+                           "it starts several ranks.",
+                           1};
+  return std::nullopt;
+}
+
 }  // namespace ddpprof::metrics

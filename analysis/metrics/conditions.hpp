@@ -33,4 +33,8 @@ std::vector<Disturbance> disturbances(const Configuration&, const Conditions&);
 // Returns a finding if the frequencies of two configurations differ too much to compare them. At most one per file.
 std::optional<Disturbance> frequencies_apart(const std::vector<Configuration>&, const Conditions&);
 
+// Returns a finding if recorded or imported ranks on CPUs have other numbers of threads at another N. At most one per
+// file. A scenario chooses its threads itself.
+std::optional<Disturbance> threads_apart(const std::vector<Configuration>&);
+
 }  // namespace ddpprof::metrics

@@ -147,6 +147,23 @@ TEST_F(ConditionsTest, WorkerCountsAtDifferentFrequenciesAreNotComparedInSilence
             "frequency.");
 }
 
+TEST(Threads, RecordedRanksWithOtherThreadsAreNotComparedInSilence) {
+  metrics::Configuration one, two;
+  one.kind = two.kind = "import";
+  one.device = two.device = "cpu";
+  one.strategy = two.strategy = "ddp";
+  one.world_size = 1, two.world_size = 2;
+  one.threads_per_rank = 2, two.threads_per_rank = 1;
+  EXPECT_EQ(metrics::threads_apart({one, two}).value().message,
+            "ddp N=1 ran with 2 threads per rank, N=2 ran with 1 thread per rank. Part of the difference between them is "
+            "due to the threads.");
+  two.threads_per_rank = 2;
+  EXPECT_FALSE(metrics::threads_apart({one, two}));
+  two.threads_per_rank = 1;
+  one.kind = two.kind = "train";
+  EXPECT_FALSE(metrics::threads_apart({one, two})) << "a scenario divides the cores by N";
+}
+
 TEST_F(ConditionsTest, DriftIsMeasuredAndNamed) {
   measure(100, [](std::int64_t i) { return steady(i) + 0.2 * static_cast<double>(i); });  // 100 to 120 ms
   auto said = notices();

@@ -119,6 +119,8 @@ void add_conditions(const Source& source, const metrics::Conditions& conditions,
   }
   if (const auto apart = frequencies_apart(source.configurations, conditions))
     add(source.configurations.front(), *apart, "the file");
+  if (const auto apart = threads_apart(source.configurations))
+    add(source.configurations.front(), *apart, "the file");
 }
 
 void add_derived(const Source& source, std::vector<Notice>& all) {
