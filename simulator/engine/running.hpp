@@ -7,15 +7,13 @@
 
 namespace ddpprof::engine {
 
-inline constexpr double not_started = -1.0;
-
 enum class What : std::uint8_t { fixed_done, link_turn };
 
 // Events at the same time are ordered by kind and number, so that results do not depend on how a heap breaks ties.
 struct Event {
   double time_s;
-  std::int32_t number;  // task or link
-  std::uint32_t version;
+  std::int32_t number;    // task or link
+  std::uint32_t version;  // of a link's event
   What what;
   bool operator>(const Event& other) const {
     if (time_s != other.time_s) return time_s > other.time_s;
@@ -26,23 +24,12 @@ struct Event {
 
 struct LaneState {
   std::uint32_t next = 0;  // place in the lane's list whose turn comes next
-  std::int32_t free = 1;
-  std::int32_t running = 0;
-  bool held = false;    // by a task whose turn has come but that has not started
-  Task current = none;  // of a lane that is slowed
-};
-
-// The rest of a slowed task's fixed part.
-struct Slowed {
-  double left_s = 0.0;
-  double seen_s = 0.0;
-  double rate = 1.0;
-  std::uint32_t version = 0;
+  bool free = true;        // no task has its turn
 };
 
 struct Pending {
   std::uint32_t waits = 0;  // predecessors that have not ended
-  std::uint32_t turns = 0;  // lanes on which its turn has not come
+  bool has_turn = false;    // on its lane
 };
 
 }  // namespace ddpprof::engine

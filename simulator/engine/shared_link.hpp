@@ -42,14 +42,6 @@ class SharedLink {
     }
   }
 
-  // Multiplies the remaining time of a task's transfer by `factor`.
-  void stretch(double now_s, Task task, double factor) {
-    advance(now_s);
-    for (Transfer& one : transfers_)
-      if (one.task == task) one.end = clock_ + std::max(0.0, one.end - clock_) * factor;
-    std::make_heap(transfers_.begin(), transfers_.end(), std::greater<>());
-  }
-
  private:
   struct Transfer {
     double end;  // on the link's clock

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -330,10 +331,9 @@ class Builder {
     for (const Block& block : job_.blocks) all += block.parameter_bytes;
     reduce_held_back(stage);
     const double share = all > 0.0 ? held / all : 1.0 / static_cast<double>(stages_.size() * plan_.tensor);
-    const Lane lane = compute_[stage];
     const double optimizer_s = job_.optimizer_s * share / shards;
     stages_[stage].compute_s += optimizer_s;
-    const Task stepped = graph_.add_task({optimizer_s}, std::span(&lane, 1), reductions_[stage]);
+    const Task stepped = graph_.add_task({optimizer_s}, compute_[stage], reductions_[stage]);
     if ((plan_.zero == 1 || plan_.zero == 2) && plan_.data > 1)
       communicate(stage, communication_[stage], costs_.gather(stage, held), ring_bytes(held), {stepped});
     set_memory(stage, held);

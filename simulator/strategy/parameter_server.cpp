@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -41,7 +42,7 @@ class Training {
     for (std::size_t server = 0; server < servers_; ++server) {
       in_.push_back(graph_.add_link());
       out_.push_back(graph_.add_link());
-      apply_.push_back(graph_.add_lane({.order = engine::Order::ready}));
+      apply_.push_back(graph_.add_lane(engine::Order::ready));
     }
     pulled_.resize(workers_);
     steps_.resize(workers_);
@@ -66,7 +67,7 @@ class Training {
  private:
   // Computes, pushes to every server, and is applied there; by server.
   std::vector<Task> compute_and_push(std::size_t worker) {
-    const Task computed = graph_.add_task({job_.compute_s[worker]}, std::span(&compute_[worker], 1), pulled_[worker]);
+    const Task computed = graph_.add_task({job_.compute_s[worker]}, compute_[worker], pulled_[worker]);
     const Task sent = over_own_link({computed});
     std::vector<Task> applied;
     for (std::size_t server = 0; server < servers_; ++server) {
@@ -90,7 +91,7 @@ class Training {
   // All of a worker's bytes pass its own link, whatever the servers' could carry.
   Task over_own_link(const std::vector<Task>& after) {
     const double whole_s = job_.gradient_bytes * job_.link.bandwidth_s_per_byte;
-    return graph_.add_task({job_.link.latency_s + whole_s}, std::span<const engine::Lane>(), after);
+    return graph_.add_task({job_.link.latency_s + whole_s}, std::nullopt, after);
   }
 
   double transfer_s() const {

@@ -1,11 +1,6 @@
 // Collectives that run slower beside compute: what each takes follows from how much of it the backward overlaps.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <stdexcept>
-#include <utility>
-
-#include "simulator/engine/graph.hpp"
 #include "simulator/step/ddp_step.hpp"
 #include "tests/simulator/reference/ddp_ranks.hpp"
 
@@ -69,61 +64,6 @@ TEST(BesideCompute, CopiesBackSlowNoCollective) {
   const DdpRanksResult ranks = simulate(step, {{1.0, 1.0}, {}});
   EXPECT_DOUBLE_EQ(ranks.buckets[1].end_s, 1.4);
   EXPECT_NEAR(ranks.step_s, simulate(step).step_s, 1e-12);
-}
-
-std::size_t at(engine::Task task) { return static_cast<std::size_t>(task); }
-
-// Alone 1 s of latency and 2 s of transfer; the load, on from 0.5 to 1.5 and from 2.5 to 3, makes everything thrice as
-// long: 5/6 s of latency by 1.5, the rest and 5/6 s of transfer by 2.5, 1/6 s more by 3, the last second alone.
-TEST(EngineLoads, SlowLatencyAndTransferWhileTheyAreOn) {
-  engine::Graph graph;
-  const engine::Load load = graph.add_load();
-  const engine::Link link = graph.add_link();
-  const engine::Lane network = graph.add_lane(), compute = graph.add_lane();
-  const engine::Task transfer = graph.add_task({1.0, 2.0, link}, {network});
-  graph.slow_beside(load, 3.0);
-  for (const auto& [pause_s, busy_s] : {std::pair{0.5, 1.0}, std::pair{1.0, 0.5}}) {
-    graph.add_task({pause_s}, {compute});
-    graph.add_task({busy_s}, {compute});
-    graph.carry(load);
-  }
-  EXPECT_NEAR(engine::simulate(graph)[at(transfer)].end_s, 3.0 + 1.0, 1e-12);
-}
-
-// Two on a link, one of them slowed from 1 to 3: the other has its half of the link all the same.
-TEST(EngineLoads, LeaveTheOtherTransfersOfALinkAlone) {
-  engine::Graph graph;
-  const engine::Load load = graph.add_load();
-  const engine::Link link = graph.add_link();
-  const engine::Task slowed = graph.add_task({0.0, 3.0, link}, {graph.add_lane()});
-  graph.slow_beside(load, 2.0);
-  const engine::Task other = graph.add_task({0.0, 2.0, link}, {graph.add_lane()});
-  const engine::Task pause = graph.add_task({1.0}, {});
-  graph.add_task({2.0}, {}, {pause});
-  graph.carry(load);
-  const auto times = engine::simulate(graph);
-  EXPECT_NEAR(times[at(other)].end_s, 4.0, 1e-12);
-  // 0.5 by 1, 0.5 more by 3, 0.5 more by 4, then 1.5 alone.
-  EXPECT_NEAR(times[at(slowed)].end_s, 5.5, 1e-12);
-}
-
-TEST(EngineLoads, RefuseWhatCannotBe) {
-  engine::Graph graph;
-  const engine::Load load = graph.add_load(), other = graph.add_load();
-  EXPECT_THROW(graph.carry(load), std::invalid_argument);
-  EXPECT_THROW(graph.slow_beside(load, 2.0), std::invalid_argument);
-  const engine::Lane network = graph.add_lane(), compute = graph.add_lane({.slowed_by = network, .slowdown = 2.0});
-  graph.add_task({1.0}, {compute});
-  EXPECT_THROW(graph.slow_beside(load, 2.0), std::invalid_argument);
-  graph.carry(load);
-  EXPECT_THROW(graph.carry(other), std::invalid_argument);
-  graph.add_task({1.0}, {});
-  EXPECT_THROW(graph.slow_beside(2, 2.0), std::invalid_argument);
-  EXPECT_THROW(graph.slow_beside(load, 0.5), std::invalid_argument);
-  graph.slow_beside(load, 2.0);
-  EXPECT_THROW(graph.slow_beside(load, 2.0), std::invalid_argument);
-  EXPECT_THROW(graph.carry(load), std::invalid_argument);
-  EXPECT_THROW(graph.occupy(compute), std::invalid_argument);
 }
 
 }  // namespace

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <deque>
+#include <limits>
 #include <stdexcept>
 #include <string>
-
-#include "simulator/engine/graph.hpp"
+#include <utility>
 
 namespace ddpprof::step {
 namespace {
-
-using engine::Task;
 
 void validate(const DdpStep& step, const RankDifferences& ranks) {
   step::validate(step);
@@ -29,109 +29,145 @@ void validate(const DdpStep& step, const RankDifferences& ranks) {
     throw std::invalid_argument("ranks: straggler_s is not 0, but `ranks` contains the lateness; set straggler_s to 0");
 }
 
+constexpr std::size_t no_bucket = std::numeric_limits<std::size_t>::max();
+
 class Ranks {
  public:
-  Ranks(const DdpStep& step, const RankDifferences& differences) : step_(step), differences_(differences) {
-    const std::size_t ranks = differences.pace.size(), buckets = step.buckets.size();
-    graph_.reserve(ranks * (2 * buckets + 3) + buckets, ranks * (3 * buckets + 3), ranks * 2 * buckets);
-    link_ = step.lanes_share_link ? graph_.add_link() : engine::none;
-    for (const BucketWork& bucket : step.buckets)
-      if (bucket.beside_compute_s > 0.0 && backward_ == engine::none) backward_ = graph_.add_load();
-    const bool slowed = step.slowdown > 1.0;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      communication_.push_back(graph_.add_lane({.capacity = step.lanes}));
-      compute_.push_back(
-          graph_.add_lane({.slowed_by = slowed ? communication_.back() : engine::none, .slowdown = step.slowdown}));
+  Ranks(const DdpStep& step, const RankDifferences& differences)
+      : step_(step), ranks_(differences.pace.size()), ended_(step.buckets.size()) {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const std::size_t delays = rank * (step.buckets.size() + 1);
+      add_work(ranks_[rank], differences.pace[rank],
+               differences.extra_s.empty() ? nullptr : &differences.extra_s[delays]);
     }
+    result_.buckets.resize(step.buckets.size());
+    result_.last_rank.resize(step.buckets.size());
+    result_.waited_s.resize(ranks_.size());
   }
 
   DdpRanksResult run() {
-    add_forward();
-    for (std::size_t bucket = 0; bucket < step_.buckets.size(); ++bucket) add_bucket(bucket);
-    add_end();
-    const auto times = engine::simulate(graph_);
-    const std::size_t ranks = compute_.size();
-    DdpRanksResult result;
-    result.waited_s.assign(ranks, 0.0);
-    for (const engine::Times& one : times) result.step_s = std::max(result.step_s, one.end_s);
-    for (std::size_t bucket = 0; bucket < collectives_.size(); ++bucket) {
-      const engine::Times& collective = times[static_cast<std::size_t>(collectives_[bucket])];
-      // The parts of a bucket's ranks were added one after the other, just before its collective.
-      const auto first = static_cast<std::size_t>(collectives_[bucket]) - ranks;
-      std::size_t earliest = 0, latest = 0;
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        const double end_s = times[first + rank].end_s;
-        if (end_s < times[first + earliest].end_s) earliest = rank;
-        if (end_s > times[first + latest].end_s) latest = rank;
-        result.waited_s[rank] += collective.start_s - end_s;
-      }
-      result.buckets.push_back(
-          {times[first + earliest].end_s, times[first + latest].end_s, collective.start_s, collective.end_s});
-      result.last_rank.push_back(static_cast<std::int64_t>(latest));
+    while (true) {
+      settle();
+      double wait_s = std::numeric_limits<double>::infinity();
+      visit_running([&](double& left_s, double speed) { wait_s = std::min(wait_s, left_s / speed); });
+      if (std::isinf(wait_s)) break;  // nothing runs
+      visit_running([&](double& left_s, double speed) {
+        left_s = left_s / speed <= wait_s ? 0.0 : std::max(0.0, left_s - wait_s * speed);
+      });
+      now_s_ += wait_s;
     }
-    return result;
+    result_.step_s = now_s_;
+    return std::move(result_);
   }
 
  private:
-  double delay_s(std::size_t rank, std::size_t part) const {
-    return differences_.extra_s.empty() ? 0.0 : differences_.extra_s[rank * (step_.buckets.size() + 1) + part];
-  }
-  Task compute(std::size_t rank, double seconds) { return graph_.add_task({seconds}, {compute_[rank]}); }
-  void backward(std::size_t rank, double seconds) {
-    compute(rank, seconds);
-    if (backward_ != engine::none) graph_.carry(backward_);
+  struct Work {
+    double left_s = 0.0;
+    bool backward = false;
+    bool makes_bucket = false;      // at its end the next bucket is ready on this rank
+    std::size_t after = no_bucket;  // whose collective must have ended
+  };
+  struct Rank {
+    std::deque<Work> work;
+    std::vector<double> ready_s;  // by bucket
+  };
+  struct Collective {
+    std::size_t bucket = 0;
+    double fixed_s = 0.0, shared_s = 0.0;  // what is left
+    double speed_beside = 1.0;             // while a rank's backward runs
+  };
+
+  // `delays_s`: before each bucket and the end; nullptr for none.
+  void add_work(Rank& rank, double pace, const double* delays_s) const {
+    const std::size_t buckets = step_.buckets.size();
+    const auto delay_s = [&](std::size_t part) { return delays_s ? delays_s[part] : 0.0; };
+    const auto earlier = static_cast<double>(step_.accumulation - 1);
+    rank.work.push_back({earlier * (step_.data_s + pace * (step_.forward_s + step_.backward_s)) + step_.data_s +
+                         step_.buffers_s + pace * step_.forward_s});
+    double reached_s = 0.0;  // of the backward, at pace 1
+    for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+      const double ready_s = std::max(step_.buckets[bucket].ready_s, reached_s);
+      rank.work.push_back({(ready_s - reached_s) * pace + delay_s(bucket), true, true});
+      reached_s = ready_s;
+    }
+    const double rest_s = std::max(step_.backward_s, reached_s) - reached_s;
+    rank.work.push_back({rest_s * pace + delay_s(buckets), true});
+    for (std::size_t bucket = 0; bucket < buckets; ++bucket)
+      rank.work.push_back({step_.buckets[bucket].copy_back_s, false, false, bucket});
+    rank.work.push_back({step_.optimizer_s});
   }
 
-  void add_forward() {
-    const auto earlier = static_cast<double>(step_.accumulation - 1);
-    for (std::size_t rank = 0; rank < compute_.size(); ++rank) {
-      const double pace = differences_.pace[rank];
-      compute(rank, earlier * (step_.data_s + pace * (step_.forward_s + step_.backward_s)) + step_.data_s +
-                        step_.buffers_s + pace * step_.forward_s);
+  bool runs(const Rank& rank) const {
+    if (rank.work.empty()) return false;
+    const std::size_t after = rank.work.front().after;
+    return after == no_bucket || ended_[after];
+  }
+
+  // Ends what has nothing left and starts collectives, until only time brings a change.
+  void settle() {
+    for (bool changed = true; changed;) {
+      changed = start_collective();
+      for (Rank& rank : ranks_) {
+        for (; runs(rank) && rank.work.front().left_s == 0.0; changed = true) {
+          if (rank.work.front().makes_bucket) rank.ready_s.push_back(now_s_);
+          rank.work.pop_front();
+        }
+      }
+      for (const Collective& one : active_) {
+        if (one.fixed_s != 0.0 || one.shared_s != 0.0) continue;
+        ended_[one.bucket] = changed = true;
+        result_.buckets[one.bucket].end_s = now_s_;
+      }
+      std::erase_if(active_, [&](const Collective& one) { return ended_[one.bucket]; });
     }
   }
 
-  void add_bucket(std::size_t bucket) {
-    const BucketWork& work = step_.buckets[bucket];
-    const double ready_s = std::max(work.ready_s, reached_s_);
-    for (std::size_t rank = 0; rank < compute_.size(); ++rank)
-      backward(rank, (ready_s - reached_s_) * differences_.pace[rank] + delay_s(rank, bucket));
-    const auto first = static_cast<Task>(graph_.tasks() - compute_.size());
-    const collective::Cost& cost = work.cost;
-    const Task collective =
-        graph_.add_task({cost.latency_s + cost.reduction_s, cost.bandwidth_s, link_}, communication_, {});
-    for (Task part = first; part < collective; ++part) graph_.wait_for(part);
-    if (const double alone_s = cost.total_s(); work.beside_compute_s > 0.0 && alone_s > 0.0)
-      graph_.slow_beside(backward_, (alone_s + work.beside_compute_s) / alone_s);
-    collectives_.push_back(collective);
-    reached_s_ = ready_s;
+  // Collectives start in order, when all ranks are ready and one of the lanes is free.
+  bool start_collective() {
+    if (next_ == step_.buckets.size() || active_.size() == static_cast<std::size_t>(step_.lanes)) return false;
+    if (std::ranges::any_of(ranks_, [&](const Rank& rank) { return rank.ready_s.size() <= next_; })) return false;
+    BucketTimes& times = result_.buckets[next_];
+    times = {ranks_.front().ready_s[next_], 0.0, now_s_, 0.0};
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const double ready_s = ranks_[rank].ready_s[next_];
+      times.ready_s = std::min(times.ready_s, ready_s);
+      if (ready_s > times.launch_s) result_.last_rank[next_] = static_cast<std::int64_t>(rank);
+      times.launch_s = std::max(times.launch_s, ready_s);
+      result_.waited_s[rank] += now_s_ - ready_s;
+    }
+    const BucketWork& work = step_.buckets[next_];
+    const double alone_s = work.cost.total_s();
+    active_.push_back({next_, work.cost.latency_s + work.cost.reduction_s, work.cost.bandwidth_s,
+                       alone_s > 0.0 ? alone_s / (alone_s + work.beside_compute_s) : 1.0});
+    ++next_;
+    return true;
   }
 
-  void add_end() {
-    const std::size_t buckets = step_.buckets.size();
-    const double rest_s = std::max(step_.backward_s, reached_s_) - reached_s_;
-    for (std::size_t rank = 0; rank < compute_.size(); ++rank) {
-      backward(rank, rest_s * differences_.pace[rank] + delay_s(rank, buckets));
-      // Copies back in order; a bucket without one is only waited for.
-      std::vector<Task> uncopied;
-      for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-        if (step_.buckets[bucket].copy_back_s > 0.0)
-          graph_.add_task({step_.buckets[bucket].copy_back_s}, {compute_[rank]}, {collectives_[bucket]});
-        else
-          uncopied.push_back(collectives_[bucket]);
-      }
-      graph_.add_task({step_.optimizer_s}, std::span(&compute_[rank], 1), uncopied);
+  // Calls `visit` with what is left of everything that runs, and with its speed.
+  template <class Visit>
+  void visit_running(Visit visit) {
+    const double compute_speed = active_.empty() ? 1.0 : 1.0 / step_.slowdown;
+    const bool backward =
+        std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.work.empty() && rank.work.front().backward; });
+    const auto transfers = std::ranges::count(active_, 0.0, &Collective::fixed_s);
+    for (Rank& rank : ranks_)
+      if (runs(rank)) visit(rank.work.front().left_s, compute_speed);
+    for (Collective& one : active_) {
+      const double speed = backward ? one.speed_beside : 1.0;
+      if (one.fixed_s > 0.0)
+        visit(one.fixed_s, speed);
+      else
+        visit(one.shared_s, step_.lanes_share_link ? speed / static_cast<double>(transfers) : speed);
     }
   }
 
   const DdpStep& step_;
-  const RankDifferences& differences_;
-  engine::Graph graph_;
-  engine::Link link_ = engine::none;
-  engine::Load backward_ = engine::none;  // of any rank
-  std::vector<engine::Lane> compute_, communication_;
-  std::vector<Task> collectives_;
-  double reached_s_ = 0.0;  // of the backward, in its own time
+  std::vector<Rank> ranks_;
+  std::vector<Collective> active_;
+  std::vector<bool> ended_;  // by bucket
+  std::size_t next_ = 0;     // bucket whose collective starts next
+  double now_s_ = 0.0;
+  DdpRanksResult result_;
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // One DistributedDataParallel step of ranks that differ: slower devices, mixed nodes, delays in this step.
 //
-// Every rank is on the graph (simulator/engine/graph.hpp) with a compute lane and a communication lane, and one event
-// per collective and rank. If ranks are equal, or if one is slower throughout, the result is that of simulate(DdpStep)
-// except for two effects that the recurrence leaves out: a slow rank is slow in every micro-batch, and copies back also
-// slow down beside a collective. An all-reduce takes longer beside compute (beside_compute_s) until the last rank's
-// backward has ended: its hops follow one another, and one rank whose threads wait for a core delays all ranks.
+// Every rank and every collective is advanced from event to event, without the code that this judges. If ranks are
+// equal, or if one is slower throughout, the result is that of simulate(DdpStep) except for two effects that the
+// recurrence leaves out: a slow rank is slow in every micro-batch, and copies back also slow down beside a collective.
+// An all-reduce takes longer beside compute (beside_compute_s) until the last rank's backward has ended: its hops
+// follow one another, and one rank whose threads wait for a core delays all ranks.
 #pragma once
 
 #include <cstdint>
