@@ -6,7 +6,7 @@
 #include "simulator/stats/interval.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/step/ddp_step.hpp"
-#include "simulator/strategy/parallel.hpp"
+#include "simulator/strategy/zero_step.hpp"
 
 namespace {
 
@@ -32,14 +32,16 @@ void simulate_step(benchmark::State& state) {
 }
 BENCHMARK(simulate_step)->ArgNames({"buckets", "lanes"})->ArgsProduct({{1, 10, 100, 1000}, {1, 2}});
 
-void simulate_plan(benchmark::State& state) {
-  ddpprof::strategy::Job job;
-  job.blocks.assign(static_cast<std::size_t>(state.range(0)), {1e-3, 2e-3, 5e7, 1e8, 1e7, 2});
-  ddpprof::strategy::Plan plan{.data = 16, .tensor = 8, .pipeline = 8, .micro_batches = 64, .zero = 1};
-  const ddpprof::collective::Network network{{2e-6, 1e-11, 0.0}, {1e-5, 1e-10, 0.0}, 8, 8};
-  for (auto _ : state) benchmark::DoNotOptimize(ddpprof::strategy::simulate(job, plan, network));
+void simulate_zero(benchmark::State& state) {
+  ddpprof::strategy::ZeroStep step;
+  step.blocks.assign(static_cast<std::size_t>(state.range(0)), {1e-3, 2e-3, 5e7});
+  step.stage = 3;
+  step.workers = 16;
+  step.micro_batches = 64;
+  step.link = {1e-5, 1e-10, 0.0};
+  for (auto _ : state) benchmark::DoNotOptimize(ddpprof::strategy::simulate(step));
 }
-BENCHMARK(simulate_plan)->ArgName("blocks")->Arg(96)->Unit(benchmark::kMillisecond);
+BENCHMARK(simulate_zero)->ArgName("blocks")->Arg(96)->Unit(benchmark::kMillisecond);
 
 void median_interval(benchmark::State& state) {
   ddpprof::stats::Random random(1);

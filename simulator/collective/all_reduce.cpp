@@ -1,7 +1,6 @@
 #include "simulator/collective/all_reduce.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -71,41 +70,6 @@ Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const
   const double uncovered_s = std::max(0.0, reduce_s - transfer_s - idle_s);
   return {2.0 * link.latency_s + (hops.count - 2.0) * idle_s, hops.count * transfer_s,
           0.5 * hops.count * uncovered_s + reduce_s};
-}
-
-Cost halving_doubling(std::int64_t workers, double message_bytes, const Link& link) {
-  require(workers, message_bytes);
-  const auto paired = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(workers)));
-  const auto rounds = static_cast<double>(std::countr_zero(static_cast<std::uint64_t>(paired)));
-  const double share = static_cast<double>(paired - 1) / static_cast<double>(paired);
-  Cost cost{2.0 * rounds * link.latency_s, 2.0 * share * message_bytes * link.bandwidth_s_per_byte,
-            share * message_bytes * link.reduction_s_per_byte};
-  if (paired != workers) {
-    cost = cost + Cost{2.0 * link.latency_s, 2.0 * message_bytes * link.bandwidth_s_per_byte,
-                       message_bytes * link.reduction_s_per_byte};
-  }
-  return cost;
-}
-
-Cost double_binary_tree(std::int64_t workers, double message_bytes, const Link& link) {
-  require(workers, message_bytes);
-  if (workers == 1) return {};
-  const auto depth = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(workers - 1)));  // ceil(log2 N)
-  return {2.0 * depth * link.latency_s, 2.0 * message_bytes * link.bandwidth_s_per_byte,
-          message_bytes * link.reduction_s_per_byte};
-}
-
-Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel& shape) {
-  require(workers, message_bytes);
-  if (shape.ranks_per_node < 1) {
-    throw std::invalid_argument("two_level: " + std::to_string(shape.ranks_per_node) +
-                                " ranks a node, expected 1 or more");
-  }
-  const std::int64_t inside = std::min(workers, shape.ranks_per_node);
-  const std::int64_t nodes = divide_up(workers, inside);
-  Cost across = ring(nodes, message_bytes / static_cast<double>(inside), shape.across);
-  if (shape.shared_nic) across.bandwidth_s *= static_cast<double>(inside);
-  return ring(inside, message_bytes, shape.inside) + across;
 }
 
 }  // namespace ddpprof::collective

@@ -54,23 +54,4 @@ Cost ring(std::int64_t workers, double message_bytes, const Link&);
 Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link&, std::int64_t element_bytes = 4);
 Hops gloo_segmented_ring_hops(std::int64_t workers, std::int64_t message_bytes, std::int64_t element_bytes = 4);
 
-// 2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma over P, the largest power of two in N. The other N - P ranks send
-// their vector to a partner first and receive the result at the end: 2 alpha + 2 S beta + S gamma more.
-Cost halving_doubling(std::int64_t workers, double message_bytes, const Link&);
-
-// Two complementary pipelined binary trees, each carrying half of the message (Sanders, Speck, Traeff 2009):
-// 2 ceil(log2 N) alpha + 2 S beta + S gamma.
-Cost double_binary_tree(std::int64_t workers, double message_bytes, const Link&);
-
-struct TwoLevel {
-  Link inside;                      // between the ranks of a node
-  Link across;                      // between nodes
-  std::int64_t ranks_per_node = 1;  // g; the last node may hold fewer
-  bool shared_nic = false;          // the g rings across the nodes share one link: its bandwidth term times g
-};
-
-// Reduce-scatter inside the node, all-reduce of S/g across the nodes, all-gather inside:
-// ring(g, S, inside) + ring(n, S/g, across), the across-node bandwidth term times g when the NIC is shared.
-Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel&);
-
 }  // namespace ddpprof::collective

@@ -25,9 +25,6 @@ TEST(Ring, OneWorkerCommunicatesNothing) {
   const Link link{1.0, 1.0, 1.0};
   EXPECT_EQ(ring(1, 1e6, link).total_s(), 0.0);
   EXPECT_EQ(gloo_segmented_ring(1, 1000000, link).total_s(), 0.0);
-  EXPECT_EQ(halving_doubling(1, 1e6, link).total_s(), 0.0);
-  EXPECT_EQ(double_binary_tree(1, 1e6, link).total_s(), 0.0);
-  EXPECT_EQ(two_level(1, 1e6, {link, link, 8, true}).total_s(), 0.0);
 }
 
 TEST(GlooSegmentedRing, SmallMessagePaysFourNMinusOneLatencies) {
@@ -90,46 +87,10 @@ TEST(GlooSegmentedRing, ReductionHidesBehindTransferUntilItIsSlower) {
   EXPECT_NEAR(gloo_segmented_ring(2, 8 << 20, slow).reduction_s, 4 * mib * 1e-9 + mib * 2e-9, 1e-15);
 }
 
-TEST(HalvingDoubling, PowersOfTwoAndTheFold) {
-  const Link link{1e-6, 1e-9, 0.5e-9};
-  // N = 8: 3 rounds each way.
-  const Cost eight = halving_doubling(8, 1e6, link);
-  EXPECT_DOUBLE_EQ(eight.latency_s, 6e-6);
-  EXPECT_DOUBLE_EQ(eight.bandwidth_s, 1.75e-3);
-  EXPECT_DOUBLE_EQ(eight.reduction_s, 0.4375e-3);
-  // N = 9: the ninth hands over its vector and gets the result.
-  const Cost nine = halving_doubling(9, 1e6, link);
-  EXPECT_DOUBLE_EQ(nine.latency_s, 8e-6);
-  EXPECT_DOUBLE_EQ(nine.bandwidth_s, 3.75e-3);
-}
-
-TEST(DoubleBinaryTree, DepthIsTheCeilingOfTheLogarithm) {
-  const Link link{1e-6, 1e-9, 0.0};
-  EXPECT_DOUBLE_EQ(double_binary_tree(2, 0.0, link).latency_s, 2e-6);
-  EXPECT_DOUBLE_EQ(double_binary_tree(5, 0.0, link).latency_s, 6e-6);
-  EXPECT_DOUBLE_EQ(double_binary_tree(1024, 0.0, link).latency_s, 20e-6);
-  EXPECT_DOUBLE_EQ(double_binary_tree(5, 1e6, link).bandwidth_s, 2e-3);
-}
-
-TEST(TwoLevel, AddsTheLevelsAndChargesTheSharedNic) {
-  // 16 ranks on 2 nodes of 8: inside 14 steps and 14/8 S; across 2 steps and 1 * S/8.
-  const Link inside{1e-6, 1e-10, 0.0};
-  const Link across{10e-6, 1e-9, 0.0};
-  const Cost own = two_level(16, 8e6, {inside, across, 8, false});
-  EXPECT_NEAR(own.latency_s, 14e-6 + 20e-6, 1e-15);
-  EXPECT_NEAR(own.bandwidth_s, 1.4e-3 + 1e-3, 1e-12);
-  const Cost shared = two_level(16, 8e6, {inside, across, 8, true});
-  EXPECT_NEAR(shared.bandwidth_s, 1.4e-3 + 8e-3, 1e-12);
-  EXPECT_NEAR(shared.latency_s, own.latency_s, 1e-15);
-  // One node: the ring inside it.
-  EXPECT_DOUBLE_EQ(two_level(8, 8e6, {inside, across, 8, true}).total_s(), ring(8, 8e6, inside).total_s());
-}
-
 TEST(AllReduce, RefusesWhatCannotBe) {
   EXPECT_THROW(ring(0, 1.0, {}), std::invalid_argument);
   EXPECT_THROW(ring(2, -1.0, {}), std::invalid_argument);
   EXPECT_THROW(gloo_segmented_ring(2, 8, {}, 0), std::invalid_argument);
-  EXPECT_THROW(two_level(2, 8, {{}, {}, 0, false}), std::invalid_argument);
 }
 
 }  // namespace

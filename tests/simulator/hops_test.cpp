@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "simulator/collective/network.hpp"
+#include "simulator/collective/all_reduce.hpp"
 #include "simulator/stats/random.hpp"
 
 namespace ddpprof::hops {
@@ -56,20 +56,6 @@ TEST(RingHops, OneSlowLinkSetsThePaceOfAll) {
   EXPECT_GE(*std::max_element(times.begin(), times.end()), 30 * slow_hop - 1e-12);
 }
 
-TEST(RingHops, ARingOverNodesIsTheNetworksClosedForm) {
-  // Four ranks a node, slower links between nodes: every step's own latency, the slowest link's bandwidth.
-  const collective::Network network{{2e-6, 1e-11, 0.0}, {20e-6, 1e-10, 0.0}, 4, 1};
-  std::vector<Link> links(16, network.inside);
-  for (std::size_t rank = 3; rank < 16; rank += 4) links[rank] = network.across;
-  for (const double bytes : {0.0, 64e6}) {
-    std::vector<double> times(16, 0.0);
-    Ring(links).all_reduce(bytes / 16.0, times);
-    const double expected = collective::all_reduce(network, {16, 1}, bytes).total_s();
-    // A chunk passes 15 of the 16 links in a phase: the slowest chunk all four that are slow, the formula three.
-    EXPECT_NEAR(*std::max_element(times.begin(), times.end()), expected, 2 * 20e-6 + 0.02 * expected) << bytes;
-  }
-}
-
 TEST(RingHops, OneLateRankDelaysTheOthersByLessThanItself) {
   // Its right neighbours only need its data after as many hops as they are away from it.
   constexpr std::size_t ranks = 8;
@@ -105,33 +91,12 @@ TEST(RingHops, BothHalvesMakeTheWhole) {
   EXPECT_EQ(whole, halves);
 }
 
-TEST(HalvingDoublingHops, GiveTheFormula) {
-  for (const std::size_t ranks : {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{1024}}) {
-    const Link link{3e-6, 2e-10, 5e-11};
-    std::vector<double> times(ranks, 0.25);
-    halving_doubling(1e6, link, times);
-    const double expected = 0.25 + collective::halving_doubling(static_cast<std::int64_t>(ranks), 1e6, link).total_s();
-    for (const double time : times) EXPECT_NEAR(time, expected, 1e-12) << ranks;
-  }
-}
-
-TEST(HalvingDoublingHops, EveryRankWaitsForTheLatest) {
-  // All ranks have all data in the end, so a rank cannot end before the latest rank has run its own rounds.
-  std::vector<double> times(16, 0.0);
-  times[9] = 50e-3;
-  halving_doubling(0.0, {1e-3, 0.0, 0.0}, times);
-  for (const double time : times) EXPECT_NEAR(time, 58e-3, 1e-12);
-}
-
 TEST(Hops, RefuseWhatCannotBe) {
   std::vector<double> three(3, 0.0);
-  EXPECT_THROW(halving_doubling(1.0, {}, three), std::invalid_argument);
-  EXPECT_THROW(halving_doubling(-1.0, {}, std::span(three).first(2)), std::invalid_argument);
   EXPECT_THROW(Ring(std::vector<Link>{}), std::invalid_argument);
   EXPECT_THROW(Ring(std::vector<Link>{{-1.0, 0.0, 0.0}}), std::invalid_argument);
   EXPECT_THROW(Ring(std::vector<Link>(2)).all_reduce(1.0, three), std::invalid_argument);
   EXPECT_THROW(Ring(std::vector<Link>(3)).all_reduce(-1.0, three), std::invalid_argument);
-  EXPECT_THROW(halving_doubling(1.0, {-1.0, 0.0, 0.0}, std::span(three).first(2)), std::invalid_argument);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "simulator/strategy/parallel.hpp"
 #include "simulator/strategy/parameter_server.hpp"
+#include "simulator/strategy/zero_step.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -40,21 +40,18 @@ OtherOutcome simulate_zero(int stage, const OtherStrategy& other, const step::Dd
   bound(other.accumulation * static_cast<std::int64_t>(buckets.size()),
         std::to_string(other.accumulation) + " micro-batches of " + std::to_string(buckets.size()) + " buckets",
         "predict fewer micro-batches");
-  strategy::Job job;
-  job.blocks = blocks_of(work, buckets, other.micro_forward_s);
-  job.data_s = work.data_s / static_cast<double>(other.accumulation);
-  job.optimizer_s = work.optimizer_s;
-  job.gradient_bytes = other.gradient_bytes;
-  strategy::Plan plan;
-  plan.data = other.workers;
-  plan.micro_batches = other.accumulation;
-  plan.buckets = {1, 1};  // every block is one bucket
-  collective::Network network;
-  network.inside = network.across = link;
-  network.ranks_per_node = other.workers;
-  const strategy::Outcome ddp = strategy::simulate(job, plan, network);
-  plan.zero = stage;
-  const strategy::Outcome zero = strategy::simulate(job, plan, network);
+  strategy::ZeroStep step;
+  step.blocks = blocks_of(work, buckets, other.micro_forward_s);
+  step.workers = other.workers;
+  step.micro_batches = other.accumulation;
+  step.data_s = work.data_s / static_cast<double>(other.accumulation);
+  step.optimizer_s = work.optimizer_s;
+  step.gradient_bytes = other.gradient_bytes;
+  step.link = link;
+  step.buckets = {1, 1};  // every block is one bucket
+  const strategy::ZeroOutcome ddp = strategy::simulate(step);
+  step.stage = stage;
+  const strategy::ZeroOutcome zero = strategy::simulate(step);
   return {zero.compute_s - ddp.compute_s, zero.exposed_s - ddp.exposed_s, true};
 }
 

@@ -32,8 +32,4 @@ class Ring {
   std::vector<double> other_s_;                      // the other half of a round's times
 };
 
-// log2 N rounds of halves towards partners at distance N/2, N/4, … and back (recursive halving and doubling); N is a
-// power of two. `link` joins every two ranks.
-void halving_doubling(double message_bytes, const collective::Link& link, std::span<double> times_s);
-
 }  // namespace ddpprof::hops

@@ -1,10 +1,13 @@
-// Collectives beside the all-reduce, groups of ranks on nodes, and NCCL's choice.
-#include "simulator/collective/network.hpp"
+// The halves of a ring, and NCCL's choice of an algorithm and a protocol.
+#include "simulator/collective/nccl.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
 #include "simulator/collective/collectives.hpp"
-#include "simulator/collective/nccl.hpp"
 #include "tests/simulator/reference/nccl_choice.hpp"
 
 namespace ddpprof::collective {
@@ -20,84 +23,6 @@ TEST(Collectives, TheHalvesOfARingMakeTheAllReduce) {
     EXPECT_NEAR(halves.bandwidth_s, whole.bandwidth_s, 1e-15);
     EXPECT_NEAR(halves.reduction_s, whole.reduction_s, 1e-15);
   }
-}
-
-TEST(Collectives, BroadcastsAndSend) {
-  EXPECT_DOUBLE_EQ(tree_broadcast(8, 1e6, link).total_s(), 3 * (10e-6 + 1e-4));
-  EXPECT_DOUBLE_EQ(tree_broadcast(9, 1e6, link).total_s(), 4 * (10e-6 + 1e-4));
-  EXPECT_EQ(tree_broadcast(1, 1e6, link).total_s(), 0.0);
-  EXPECT_DOUBLE_EQ(send(1e6, link).total_s(), 10e-6 + 1e-4);
-  EXPECT_THROW(tree_broadcast(0, 1.0, link), std::invalid_argument);
-  EXPECT_THROW(send(-1.0, link), std::invalid_argument);
-}
-
-Network machines(std::int64_t ranks_per_node, std::int64_t nics) {
-  return {{2e-6, 1e-11, 0.0}, {20e-6, 1e-10, 0.0}, ranks_per_node, nics};
-}
-
-TEST(Network, CountsRanksAndNodesOfAGroup) {
-  const Network network = machines(8, 1);
-  EXPECT_EQ((Group{4, 1}.nodes(network)), 1);
-  EXPECT_EQ((Group{16, 1}.nodes(network)), 2);
-  EXPECT_EQ((Group{16, 2}.ranks_on_a_node(network)), 4);
-  EXPECT_EQ((Group{16, 2}.nodes(network)), 4);
-  EXPECT_EQ((Group{4, 8}.ranks_on_a_node(network)), 1);
-  EXPECT_EQ((Group{4, 16}.nodes(network)), 4);
-  // Groups that begin in the middle of a node, and strides that do not divide it.
-  EXPECT_EQ((Group{4, 1, 6}.nodes(network)), 2);
-  EXPECT_EQ((Group{4, 6}.nodes(network)), 3);  // ranks 0, 6 | 12 | 18
-  EXPECT_EQ((Group{4, 6}.ranks_on_a_node(network)), 2);
-  EXPECT_EQ((Group{9, 3}.nodes(network)), 4);
-}
-
-TEST(Network, ARingTakesTheSlowestLinksBandwidthAndEachStepsOwnLatency) {
-  const Network network = machines(4, 1);
-  const Cost cost = all_reduce(network, {8, 1}, 8e6);
-  EXPECT_NEAR(cost.bandwidth_s, 2.0 * 7 / 8 * 8e6 * 1e-10, 1e-12);
-  // One of the 7 steps in each phase is between nodes.
-  EXPECT_NEAR(cost.latency_s, 2 * (6 * 2e-6 + 1 * 20e-6), 1e-12);
-  const Cost inside = all_reduce(network, {4, 1}, 8e6);
-  EXPECT_NEAR(inside.total_s(), ring(4, 8e6, network.inside).total_s(), 1e-15);
-}
-
-TEST(Network, ReductionIsNotLostWhereTheSlowLinkHasNone) {
-  const Network network{{1e-6, 1e-11, 5e-10}, {1e-5, 1e-10, 0.0}, 4, 1};
-  EXPECT_NEAR(all_reduce(network, {8, 1}, 8e6).reduction_s, 7.0 / 8 * 8e6 * 5e-10, 1e-12);
-}
-
-TEST(Network, GroupsSideBySideShareTheNic) {
-  // Four groups, each with one rank on every node, leave through one NIC; or each through its own.
-  const double shared = all_reduce(machines(4, 1), {8, 4}, 8e6).bandwidth_s;
-  const double own = all_reduce(machines(4, 0), {8, 4}, 8e6).bandwidth_s;
-  const double two = all_reduce(machines(4, 2), {8, 4}, 8e6).bandwidth_s;
-  EXPECT_NEAR(shared, 4 * own, 1e-12);
-  EXPECT_NEAR(two, 2 * own, 1e-12);
-}
-
-TEST(Network, TwoLevelIsTheFormulaOfTheAllReduce) {
-  const Network network = machines(4, 1);
-  const TwoLevel shape{network.inside, network.across, 4, true};
-  EXPECT_NEAR(all_reduce(network, {16, 1}, 8e6, Algorithm::two_level).total_s(), two_level(16, 8e6, shape).total_s(),
-              1e-15);
-}
-
-TEST(Network, SendsStayInsideANodeOrShareItsNic) {
-  const Network network = machines(4, 1);
-  EXPECT_NEAR(send(network, 0, 1, 1e6).total_s(), 2e-6 + 1e-5, 1e-15);
-  EXPECT_NEAR(send(network, 3, 1, 1e6).total_s(), 20e-6 + 1e-4, 1e-15);  // alone across
-  EXPECT_NEAR(send(network, 0, 4, 1e6).total_s(), 20e-6 + 4e-4, 1e-15);  // with its three neighbours
-  EXPECT_EQ(send(network, 0, 0, 1e6).total_s(), 0.0);
-}
-
-TEST(Network, OneRankCostsNothingAndNonsenseIsRefused) {
-  const Network network = machines(4, 1);
-  for (const Cost& cost : {all_reduce(network, {1, 1}, 1e6), reduce_scatter(network, {1, 1}, 1e6),
-                           all_gather(network, {1, 4}, 1e6), broadcast(network, {1, 1}, 1e6)})
-    EXPECT_EQ(cost.total_s(), 0.0);
-  EXPECT_THROW(all_reduce(network, {0, 1}, 1.0), std::invalid_argument);
-  EXPECT_THROW(all_reduce(network, {2, 0}, 1.0), std::invalid_argument);
-  EXPECT_THROW(all_reduce(machines(0, 1), {2, 1}, 1.0), std::invalid_argument);
-  EXPECT_THROW(all_reduce(network, {2, 1}, -1.0), std::invalid_argument);
 }
 
 using nccl::Generation;
