@@ -29,11 +29,6 @@ void validate(const ParameterServerJob& job) {
   if (!std::isfinite(job.gradient_bytes) || !(job.gradient_bytes >= 0.0)) refuse("gradient_bytes below 0");
 }
 
-// The tasks of one worker in one step; server 0 is used for the staleness.
-struct Step {
-  Task applied, read;  // read: the parameters that this step's compute used begin to leave the server
-};
-
 class Training {
  public:
   explicit Training(const ParameterServerJob& job)
@@ -45,7 +40,7 @@ class Training {
       apply_.push_back(graph_.add_lane(engine::Order::ready));
     }
     pulled_.resize(workers_);
-    steps_.resize(workers_);
+    updates_.resize(workers_);
   }
 
   ParameterServerOutcome run() {
@@ -74,8 +69,7 @@ class Training {
       const Task pushed = graph_.add_task({job_.link.latency_s, transfer_s(), in_[server]}, {}, {computed});
       applied.push_back(graph_.add_task({apply_s()}, {apply_[server]}, {pushed, sent}));
     }
-    const Task read = pulled_[worker].empty() ? engine::none : pulled_[worker].front();
-    steps_[worker].push_back({applied.front(), read});
+    updates_[worker].push_back(applied.front());
     return applied;
   }
 
@@ -114,56 +108,29 @@ class Training {
   // then.
   ParameterServerOutcome figures(const std::vector<engine::Times>& times) const {
     const auto ended_s = [&](Task task) { return times[static_cast<std::size_t>(task)].end_s; };
-    double end_s = ended_s(steps_[0].back().applied);
-    for (const auto& own : steps_) end_s = std::min(end_s, ended_s(own.back().applied));
+    double end_s = ended_s(updates_[0].back());
+    for (const auto& own : updates_) end_s = std::min(end_s, ended_s(own.back()));
     const double begin_s = end_s / 4.0;
-    ParameterServerOutcome outcome;
-    std::vector<double> updates;
-    for (const auto& own : steps_) {
+    double updates_per_s = 0.0;
+    for (const auto& own : updates_) {
       double first_s = -1.0, last_s = -1.0, counted = -1.0;
-      for (const Step& step : own) {
-        const double applied_s = ended_s(step.applied);
-        updates.push_back(applied_s);
+      for (const Task update : own) {
+        const double applied_s = ended_s(update);
         if (applied_s < begin_s || applied_s > end_s) continue;
         if (first_s < 0.0) first_s = applied_s;
         last_s = applied_s;
         ++counted;
       }
       // Too slow for two updates in that time: its first update ends its first step.
-      outcome.gradients_per_s += counted >= 1.0 ? counted / (last_s - first_s) : 1.0 / ended_s(own.front().applied);
+      updates_per_s += counted >= 1.0 ? counted / (last_s - first_s) : 1.0 / ended_s(own.front());
     }
-    outcome.step_s = static_cast<double>(workers_) / outcome.gradients_per_s;
+    ParameterServerOutcome outcome;
+    outcome.step_s = static_cast<double>(workers_) / updates_per_s;
     // Beside the steps of workers that wait for nothing.
     double alone_per_s = 0.0;
     for (const double compute_s : job_.compute_s) alone_per_s += compute_s > 0.0 ? 1.0 / compute_s : unlimited;
     outcome.exposed_s = outcome.step_s - static_cast<double>(workers_) / alone_per_s;
-    outcome.server_bytes_per_step =
-        2.0 * job_.gradient_bytes / static_cast<double>(servers_) * static_cast<double>(workers_);
-    std::sort(updates.begin(), updates.end());
-    if (job_.asynchronous) count_staleness(times, updates, begin_s, end_s, outcome);
     return outcome;
-  }
-
-  void count_staleness(const std::vector<engine::Times>& times, const std::vector<double>& updates, double begin_s,
-                       double end_s, ParameterServerOutcome& outcome) const {
-    const auto until = [&](double time_s) {
-      return std::upper_bound(updates.begin(), updates.end(), time_s) - updates.begin();
-    };
-    double sum = 0.0;
-    std::int64_t count = 0;
-    for (const auto& own : steps_) {
-      for (const Step& step : own) {
-        if (step.read == engine::none) continue;  // of what training began with
-        const double read_s = times[static_cast<std::size_t>(step.read)].start_s;
-        const double applied_s = times[static_cast<std::size_t>(step.applied)].end_s;
-        if (read_s < begin_s || applied_s > end_s) continue;
-        const std::int64_t others = until(applied_s) - until(read_s) - 1;
-        sum += static_cast<double>(others);
-        outcome.most_staleness = std::max(outcome.most_staleness, others);
-        ++count;
-      }
-    }
-    outcome.mean_staleness = count > 0 ? sum / static_cast<double>(count) : 0.0;
   }
 
   const ParameterServerJob& job_;
@@ -172,7 +139,7 @@ class Training {
   std::vector<engine::Lane> compute_, apply_;
   std::vector<engine::Link> in_, out_;
   std::vector<std::vector<Task>> pulled_;
-  std::vector<std::vector<Step>> steps_;
+  std::vector<std::vector<Task>> updates_;  // by worker: of the first server, one a step
 };
 
 }  // namespace

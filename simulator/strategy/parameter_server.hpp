@@ -25,12 +25,8 @@ struct ParameterServerJob {
 };
 
 struct ParameterServerOutcome {
-  double step_s = 0.0;               // workers over gradients_per_s
-  double gradients_per_s = 0.0;      // applied, of all workers
-  double exposed_s = 0.0;            // of step_s, beyond workers that wait for nothing
-  double mean_staleness = 0.0;       // updates by others between a worker's read of the parameters and its own update
-  std::int64_t most_staleness = 0;   // 0 when synchronous
-  double server_bytes_per_step = 0;  // in and out of one server, while every worker does one step
+  double step_s = 0.0;     // workers over the gradients that are applied in a second
+  double exposed_s = 0.0;  // of step_s, beyond workers that wait for nothing
 };
 
 // Throws std::invalid_argument for no worker, more servers than workers, fewer than 8 steps, or a figure below 0.
