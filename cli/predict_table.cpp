@@ -9,7 +9,7 @@
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "cli/subcommand.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 
 namespace ddpprof::cli {
 namespace {

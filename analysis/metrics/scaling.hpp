@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/metrics/measured.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 #include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::metrics {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/predict/step_model/what_if.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 
 namespace ddpprof::fit {
 

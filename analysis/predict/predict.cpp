@@ -15,7 +15,7 @@
 #include "analysis/predict/predictor.hpp"
 #include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 
 namespace ddpprof::fit {
 namespace {

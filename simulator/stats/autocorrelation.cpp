@@ -25,14 +25,6 @@ double product_sum(const std::vector<double>& values, std::size_t lag) {
 
 }  // namespace
 
-double autocorrelation(std::span<const double> samples, std::size_t lag) {
-  if (lag == 0) return 1.0;
-  if (lag >= samples.size()) return 0.0;
-  const std::vector<double> values = centred(samples);
-  const double squares = product_sum(values, 0);
-  return squares > 0.0 ? product_sum(values, lag) / squares : 0.0;
-}
-
 double integrated_autocorrelation_time(std::span<const double> samples) {
   if (samples.size() < 4) return 1.0;
   const std::vector<double> values = centred(samples);

@@ -1,16 +1,12 @@
 // The autocorrelation of a series, and its effective number of independent samples.
 #pragma once
 
-#include <cstddef>
 #include <span>
 
 namespace ddpprof::stats {
 
-// Correlation of samples `lag` apart, with the estimator that divides by n (Box and Jenkins): sum over i of
-// (x_i - m)(x_(i+lag) - m) over the sum of squares. 1 at lag 0; 0 for a series without spread and for lags from n on.
-double autocorrelation(std::span<const double> samples, std::size_t lag);
-
-// 1 + 2 (rho_1 + rho_2 + …): the number of samples that equal one independent sample, at least 1. The sum is cut by
+// 1 + 2 (rho_1 + rho_2 + …): the number of samples that equal one independent sample, at least 1. rho_k is the
+// correlation of samples k apart, with the estimator that divides by n (Box and Jenkins). The sum is cut by
 // Geyer's (1992) initial monotone sequence: sums of neighbouring pairs rho_2k + rho_(2k+1), as long as they are
 // positive and not larger than the sum before; at most 1000 lags are used. For an AR(1) process with coefficient phi it
 // is (1 + phi) / (1 - phi). It is 1 for fewer than 4 samples. A series that alternates is not given more than its own

@@ -1,28 +1,14 @@
-// Scaling ratios, the knee, and the linear learning-rate rule.
+// The knee, and the linear learning-rate rule.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "simulator/learning_rate/linear_rule.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 
 namespace ddpprof {
 namespace {
-
-TEST(Scaling, WeakAndStrongEfficiency) {
-  // 32 samples a worker: 1 in 100 ms, 4 in 125 ms: 320 and 1024 samples/s.
-  const double one = scaling::throughput(1, 32, 0.1);
-  const double four = scaling::throughput(4, 32, 0.125);
-  EXPECT_DOUBLE_EQ(one, 320.0);
-  EXPECT_DOUBLE_EQ(four, 1024.0);
-  EXPECT_DOUBLE_EQ(scaling::speedup(four, one), 3.2);
-  EXPECT_DOUBLE_EQ(scaling::weak_efficiency(4, four, one), 0.8);
-  // The same batch split over 4, done in 40 ms instead of 100.
-  EXPECT_DOUBLE_EQ(scaling::strong_efficiency(4, 0.04, 0.1), 0.625);
-  EXPECT_THROW(scaling::throughput(0, 32, 0.1), std::invalid_argument);
-  EXPECT_THROW(scaling::strong_efficiency(4, 0.0, 0.1), std::invalid_argument);
-}
 
 TEST(Scaling, KneeIsTheSmallestWorkerCountOverTheShare) {
   const std::vector<scaling::ScalingPoint> points = {{64, 1.0, 0.6}, {8, 1.0, 0.2}, {16, 1.0, 0.21}, {32, 1.0, 0.4}};

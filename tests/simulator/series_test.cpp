@@ -47,15 +47,6 @@ int counted(Make&& make, Holds&& holds) {
   return count;
 }
 
-TEST(Autocorrelation, OfAShortSeriesByHand) {
-  // 1 2 3 4: deviations -1.5 -0.5 0.5 1.5, squares 5; products one apart 0.75 - 0.25 + 0.75 = 1.25.
-  const Series series{1, 2, 3, 4};
-  EXPECT_DOUBLE_EQ(autocorrelation(series, 0), 1.0);
-  EXPECT_DOUBLE_EQ(autocorrelation(series, 1), 0.25);
-  EXPECT_DOUBLE_EQ(autocorrelation(series, 4), 0.0);
-  EXPECT_DOUBLE_EQ(autocorrelation(Series{5, 5, 5}, 1), 0.0);
-}
-
 TEST(Autocorrelation, TimeOfAnAutoregressiveProcess) {
   // (1 + phi) / (1 - phi): 3 at 0.5, 9 at 0.8; independent samples are worth themselves.
   EXPECT_NEAR(integrated_autocorrelation_time(autoregressive(100'000, 1, 0.5)), 3.0, 0.15);

@@ -7,7 +7,7 @@
 
 #include "analysis/fit/table/step_table.hpp"
 #include "analysis/predict/predict.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 
 namespace ddpprof::fit {
 

@@ -18,7 +18,7 @@
 #include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
-#include "simulator/scaling/efficiency.hpp"
+#include "simulator/scaling/knee.hpp"
 #include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
