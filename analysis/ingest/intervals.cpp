@@ -3,9 +3,7 @@
 #include <algorithm>
 
 namespace ddpprof::ingest {
-namespace {
 
-// Appends in ascending order and joins touching intervals.
 void append(IntervalSet& set, Interval next) {
   if (next.end_ns <= next.start_ns) return;
   if (!set.empty() && next.start_ns <= set.back().end_ns)
@@ -13,8 +11,6 @@ void append(IntervalSet& set, Interval next) {
   else
     set.push_back(next);
 }
-
-}  // namespace
 
 IntervalSet unite(std::vector<Interval> any) {
   std::sort(any.begin(), any.end(), [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });

@@ -16,6 +16,8 @@ struct Interval {
 
 using IntervalSet = std::vector<Interval>;
 
+// Adds an interval that starts after all others of the set, or within the last one. Drops an empty or reversed one.
+void append(IntervalSet&, Interval next);
 // Returns the union of intervals in any order. Drops empty and reversed intervals. O(n log n).
 IntervalSet unite(std::vector<Interval> any);
 // These functions require sets. They take O(|a| + |b|); clip takes O(log |set| + size of the result).

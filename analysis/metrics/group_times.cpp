@@ -48,14 +48,6 @@ ingest::IntervalSet read_step_times(SQLite::Database& db, std::int64_t shard, st
   return ingest::unite(std::move(steps));
 }
 
-void extend(ingest::IntervalSet& set, const ingest::Interval& next) {  // in order of their start
-  if (next.end_ns <= next.start_ns) return;
-  if (!set.empty() && next.start_ns <= set.back().end_ns)
-    set.back().end_ns = std::max(set.back().end_ns, next.end_ns);
-  else
-    set.push_back(next);
-}
-
 // The union of the kernels that belong to no collective. A kernel whose name is used for both belongs to the collective
 // that begins with it.
 ingest::IntervalSet computing_kernels(SQLite::Database& db, std::int64_t shard,
@@ -75,7 +67,7 @@ ingest::IntervalSet computing_kernels(SQLite::Database& db, std::int64_t shard,
     const ingest::Interval time{kernels.getColumn(0).getInt64(), kernels.getColumn(1).getInt64()};
     const std::int64_t name = kernels.getColumn(2).getInt64();
     if (communicating.contains(name) && (!computing.contains(name) || starts_ns.contains(time.start_ns))) continue;
-    extend(compute, time);
+    ingest::append(compute, time);
   }
   return compute;
 }
