@@ -83,25 +83,12 @@ std::string describe_choice(const std::vector<FormFit>& forms, bool natural) {
   return text;
 }
 
-void judge(AllReduceFit& fit) {
+// States the parameters that the points do not determine.
+void add_assumptions(AllReduceFit& fit, const std::set<std::int64_t>& counts) {
   const FormFit& picked = fit.picked();
-  std::set<std::int64_t> counts, sizes;
-  for (const CollectivePoint& point : fit.points) {
-    counts.insert(point.machine.workers);
-    sizes.insert(point.bytes);
-  }
   const Solution& solution = picked.solution;
-  if (!solution.converged) {
-    fit.status = "not usable: the solver did not converge (" + solution.message + "); " + fit.status;
-    return;
-  }
-  if (solution.median_relative_error > largest_usable_error) {
-    fit.status = "not usable: median relative error " + percent(solution.median_relative_error) + ", at most " +
-                 percent(largest_usable_error) + " accepted; " + fit.status;
-    return;
-  }
-  fit.usable = true;
-  fit.status = "converged; " + fit.status;
+  std::set<std::int64_t> sizes;
+  for (const CollectivePoint& point : fit.points) sizes.insert(point.bytes);
   const auto assume = [&](const std::string& text) {
     fit.notes.push_back(text);
     fit.status += "; " + text;
@@ -136,6 +123,12 @@ void judge(AllReduceFit& fit) {
   for (std::size_t i = 0; i < solution.at_bound.size(); ++i) {
     if (solution.at_bound[i]) assume("parameter " + picked.problem.parameters[i].name + " at its bound");
   }
+}
+
+// Warns of errors that a prediction must expect.
+void add_warnings(AllReduceFit& fit) {
+  const FormFit& picked = fit.picked();
+  const Solution& solution = picked.solution;
   const auto warn = [&](const std::string& text) {
     fit.warnings.push_back(text);
     fit.status += "; WARNING: " + text;
@@ -164,6 +157,12 @@ void judge(AllReduceFit& fit) {
     warn("the fit has " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") + " for " +
          std::to_string(free) + " free parameters: parameters that the points do not determine are assumed");
   }
+}
+
+// States what the form assumes of the reduction, and the regimes of NCCL.
+void add_form(AllReduceFit& fit, const std::set<std::int64_t>& counts) {
+  const FormFit& picked = fit.picked();
+  const Solution& solution = picked.solution;
   if (picked.form.segmented && !solution.identified[link_parameter::gamma]) {
     fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +
                   rate_text(std::exp(-picked.problem.parameters[link_parameter::gamma].prior)) +
@@ -181,6 +180,27 @@ void judge(AllReduceFit& fit) {
                           picked.form.regimes->ladder_text(workers));
   }
   if (!picked.form.segmented) fit.status += "; reduction folded into bandwidth (in a ring the two are proportional)";
+}
+
+void judge(AllReduceFit& fit) {
+  const FormFit& picked = fit.picked();
+  const Solution& solution = picked.solution;
+  if (!solution.converged) {
+    fit.status = "not usable: the solver did not converge (" + solution.message + "); " + fit.status;
+    return;
+  }
+  if (solution.median_relative_error > largest_usable_error) {
+    fit.status = "not usable: median relative error " + percent(solution.median_relative_error) + ", at most " +
+                 percent(largest_usable_error) + " accepted; " + fit.status;
+    return;
+  }
+  fit.usable = true;
+  fit.status = "converged; " + fit.status;
+  std::set<std::int64_t> counts;
+  for (const CollectivePoint& point : fit.points) counts.insert(point.machine.workers);
+  add_assumptions(fit, counts);
+  add_warnings(fit);
+  add_form(fit, counts);
 }
 
 // Returns the largest N inside one host if the job's all-reduces ran inside one host and the curve at their N is of

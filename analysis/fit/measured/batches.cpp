@@ -37,19 +37,11 @@ void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& othe
       continue;
     }
     const std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
-    if (std::none_of(steps.begin(), steps.end(),
-                     [](const StepInfo& step) { return !step.unwrapped && !step.untraced; })) {
+    if (!has_measured_step(steps)) {
       measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
-    if (first) {
-      pool.profile.strategy = info.strategy;
-      pool.profile.machine = info.machine;
-      pool.profile.parameter_bytes = info.parameter_bytes;
-      pool.profile.element_bytes = element_bytes_of(info);
-      pool.profile.accumulation = info.accumulation;
-      pool.profile.batch_per_worker = info.batch_per_worker;
-    }
+    if (first) set_setting(pool.profile, info);
     const ProfilerCost profiler(steps);
     add_steps(pool, profiler.removed(steps), profiler.removed(read_collectives(sql, info.id), steps));
   }

@@ -22,6 +22,7 @@ struct CopyPool {
   std::vector<std::vector<double>> repeats;  // durations, s
   std::vector<double> bytes;
 };
+using CopyPools = std::map<std::pair<std::string, std::int64_t>, CopyPool>;  // by phase and N
 
 // Workers, bytes, bench, and for a training's bucket the share of its all-reduce that usually ran beside compute, in
 // quarters: buckets of one size are different points if one is reduced beside the backward and another after it. Last,
@@ -211,6 +212,40 @@ void add_not_predicted(SQLite::Database& sql, const MeasurementInfo& info, Measu
   measured.not_predicted_advice = query.getColumn(1).getString();
 }
 
+void add_copies(SQLite::Database& sql, const MeasurementInfo& info, CopyPools& pools) {
+  std::map<std::string, std::vector<double>> durations_s;
+  for (const CopyInfo& copy : read_copies(sql, info.id)) {
+    durations_s[copy.phase].push_back(seconds(copy.duration_ns));
+    pools[{copy.phase, info.machine.workers}].bytes.push_back(static_cast<double>(copy.bytes));
+  }
+  for (auto& [phase, values] : durations_s)
+    pools[{phase, info.machine.workers}].repeats.push_back(std::move(values));
+}
+
+void add_copy_points(const CopyPools& pools, Measured& measured) {
+  for (const auto& [key, copies] : pools) {
+    const Summary duration = summarise(copies.repeats);
+    measured.copies.push_back(
+        {key.first, key.second, stats::median(copies.bytes), duration.median, duration.relative_error});
+  }
+}
+
+void add_collective_points(const std::map<PointKey, PointPool>& points, Measured& measured) {
+  for (const auto& [key, pool] : points) {
+    std::vector<std::vector<double>> repeats;
+    std::int64_t count = 0;
+    for (const auto& [measurement, transfers] : pool.transfer_s) {
+      repeats.push_back(transfers);
+      count += static_cast<std::int64_t>(transfers.size());
+    }
+    const Summary transfer = usual_mean(repeats);
+    measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency),
+                                    median_or(pool.beside_compute, 0.0), transfer.median,
+                                    median_or(pool.core_share, 0.0), transfer.relative_error, count, std::get<2>(key),
+                                    std::get<4>(key)});
+  }
+}
+
 }  // namespace
 
 Measured load(store::Database& database) {
@@ -218,7 +253,7 @@ Measured load(store::Database& database) {
   Measured measured;
   std::map<std::pair<std::string, std::int64_t>, Pool> pools;
   std::map<PointKey, PointPool> points;
-  std::map<std::pair<std::string, std::int64_t>, CopyPool> copy_pools;  // by phase and N
+  CopyPools copy_pools;
   std::string ddp_backend;
   std::vector<MeasurementInfo> sweeps;
   const Chosen chosen = choose_workload(read_measurements(sql), measured);
@@ -241,8 +276,7 @@ Measured load(store::Database& database) {
     const std::vector<StepInfo> all_steps = read_steps(sql, info.id);
     std::vector<StepInfo> steps = complete_steps(all_steps, info, measured);
     measured.no_common_step |= steps.empty() && !all_steps.empty();
-    if (std::none_of(steps.begin(), steps.end(),
-                     [](const StepInfo& step) { return !step.unwrapped && !step.untraced; })) {
+    if (!has_measured_step(steps)) {
       measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
@@ -262,12 +296,7 @@ Measured load(store::Database& database) {
     }
     Pool& pool = pools[{info.strategy, machine.workers}];
     if (pool.profile.step_s.empty()) {
-      pool.profile.strategy = info.strategy;
-      pool.profile.machine = machine;
-      pool.profile.parameter_bytes = info.parameter_bytes;
-      pool.profile.element_bytes = element_bytes_of(info);
-      pool.profile.accumulation = info.accumulation;
-      pool.profile.batch_per_worker = info.batch_per_worker;
+      set_setting(pool.profile, info);
       pool.profile.bucket_cap_mb = info.bucket_cap_mb;
       pool.profile.find_unused_parameters = info.find_unused_parameters;
       pool.profile.compressed = info.compressed;
@@ -293,39 +322,17 @@ Measured load(store::Database& database) {
       if (!gradients.empty()) pool.profile.gradients = std::move(gradients);
       if (machine.workers > 1) add_collectives(points, info, steps, collectives);
     } else {
-      std::map<std::string, std::vector<double>> durations_s;
-      for (const CopyInfo& copy : read_copies(sql, info.id)) {
-        durations_s[copy.phase].push_back(seconds(copy.duration_ns));
-        copy_pools[{copy.phase, machine.workers}].bytes.push_back(static_cast<double>(copy.bytes));
-      }
-      for (auto& [phase, values] : durations_s)
-        copy_pools[{phase, machine.workers}].repeats.push_back(std::move(values));
+      add_copies(sql, info, copy_pools);
     }
   }
   add_sweeps(points, sql, sweeps, pools, measured);
-  for (const auto& [key, copies] : copy_pools) {
-    const Summary duration = summarise(copies.repeats);
-    measured.copies.push_back(
-        {key.first, key.second, stats::median(copies.bytes), duration.median, duration.relative_error});
-  }
+  add_copy_points(copy_pools, measured);
   for (auto& [key, pool] : pools) {
     auto& profiles = key.first == "ddp" ? measured.ddp : measured.dp;
     profiles.emplace(key.second, condense(pool));
   }
   add_batches(sql, chosen.other_batches, measured);
-  for (const auto& [key, pool] : points) {
-    std::vector<std::vector<double>> repeats;
-    std::int64_t count = 0;
-    for (const auto& [measurement, transfers] : pool.transfer_s) {
-      repeats.push_back(transfers);
-      count += static_cast<std::int64_t>(transfers.size());
-    }
-    const Summary transfer = usual_mean(repeats);
-    measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency),
-                                    median_or(pool.beside_compute, 0.0), transfer.median,
-                                    median_or(pool.core_share, 0.0), transfer.relative_error, count, std::get<2>(key),
-                                    std::get<4>(key)});
-  }
+  add_collective_points(points, measured);
   return measured;
 }
 

@@ -309,6 +309,19 @@ std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const Mea
   return complete;
 }
 
+bool has_measured_step(const std::vector<StepInfo>& steps) {
+  return std::ranges::any_of(steps, [](const StepInfo& step) { return !step.unwrapped && !step.untraced; });
+}
+
+void set_setting(StepProfile& profile, const MeasurementInfo& info) {
+  profile.strategy = info.strategy;
+  profile.machine = info.machine;
+  profile.parameter_bytes = info.parameter_bytes;
+  profile.element_bytes = element_bytes_of(info);
+  profile.accumulation = info.accumulation;
+  profile.batch_per_worker = info.batch_per_worker;
+}
+
 bool same_setting(const StepProfile& profile, const MeasurementInfo& info) {
   const Machine& a = profile.machine;
   const Machine& b = info.machine;

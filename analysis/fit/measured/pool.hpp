@@ -38,6 +38,12 @@ std::size_t ranks_of_import(const std::vector<StepInfo>&, const MeasurementInfo&
 // with the number of other steps.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
 
+// Returns true if a step was traced in full: with the profiler, and with the DDP wrapper.
+bool has_measured_step(const std::vector<StepInfo>&);
+
+// Sets what a profile has from its first measurement: strategy, machine, parameters and batch.
+void set_setting(StepProfile&, const MeasurementInfo&);
+
 // Returns true if times of a measurement may be pooled with a profile's, or compared with them.
 bool same_setting(const StepProfile& profile, const MeasurementInfo& info);
 

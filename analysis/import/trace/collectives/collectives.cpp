@@ -100,18 +100,8 @@ void number(std::vector<Collective>& collectives) {
   for (Collective& collective : collectives) collective.sequence = next[collective.communicator]++;
 }
 
-}  // namespace
-
-bool sequences_recorded(const std::vector<Collective>& collectives) {
-  std::set<std::pair<std::uint64_t, std::int64_t>> seen;
-  return !collectives.empty() && std::all_of(collectives.begin(), collectives.end(), [&](const Collective& collective) {
-    return collective.recorded_sequence && *collective.recorded_sequence >= 0 &&
-           seen.emplace(collective.communicator, *collective.recorded_sequence).second;
-  });
-}
-
-std::vector<Collective> match_calls(const RankTrace& rank) {
-  std::vector<Collective> collectives;
+// Collectives whose runs are on the device, with the calls that launched them.
+void add_device_runs(const RankTrace& rank, std::vector<Collective>& collectives) {
   std::unordered_map<std::int64_t, const CollectiveCall*> by_id;
   for (const CollectiveCall& call : rank.calls)
     if (call.external_id) by_id.emplace(*call.external_id, &call);
@@ -124,12 +114,8 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       return &rank.calls[call->second];
     return nullptr;
   };
-  bool host_runs = false;
   for (const CollectiveRun& run : rank.runs) {
-    if (run.on_host) {
-      host_runs = true;
-      continue;
-    }
+    if (run.on_host) continue;
     Collective collective;
     collective.op = collective.executed = run.op;
     collective.bytes = run.bytes;
@@ -161,65 +147,84 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
     collective.communicator = communicator_of(rank, group);
     collectives.push_back(collective);
   }
-  if (host_runs) {
-    std::vector<const CollectiveCall*> calls;
-    for (const CollectiveCall& call : rank.calls)
-      if (call.outer) calls.push_back(&call);
-    std::stable_sort(calls.begin(), calls.end(), [](const CollectiveCall* a, const CollectiveCall* b) {
-      return a->time.start_ns < b->time.start_ns;
-    });
-    std::vector<const CollectiveRun*> runs;
-    for (const CollectiveRun& run : rank.runs)
-      if (run.on_host) runs.push_back(&run);
-    std::stable_sort(runs.begin(), runs.end(), [](const CollectiveRun* a, const CollectiveRun* b) {
-      return a->time.start_ns < b->time.start_ns;
-    });
-    WaitingCalls waiting;
-    std::size_t next = 0;
-    for (const CollectiveRun* run : runs) {
-      for (; next < calls.size() && calls[next]->time.start_ns <= run->time.start_ns; ++next)
-        waiting.add(*calls[next], next);
-      Collective collective;
-      collective.op = collective.executed = run->op;
-      collective.bytes = run->bytes;
-      collective.run = run->time;
-      collective.on_host = true;
-      collective.integral = run->integral;
-      collective.unfinished = run->unfinished;
-      collective.details = run->details;
-      collective.launch_ns = run->time.start_ns;
-      collective.element_bytes = run->element_bytes;
-      bool whole = false;      // its bytes are those of the whole buffer
-      std::int64_t ranks = 0;  // of its group, if the group was not recorded
-      std::uint32_t group = run->group;
-      if (const std::optional<std::size_t> own = waiting.take(*run, calls)) {
-        const CollectiveCall& call = *calls[*own];
-        collective.launch_ns = call.time.start_ns;
-        collective.recorded_sequence = call.sequence;
-        if (run->op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
-        // A run whose end was not recorded has no size. The call has the number of elements, mostly of gradients.
-        if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
-        if (call.op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
-        whole = call.bytes > 0;
-        if (call.part_bytes > 0 && call.bytes % call.part_bytes == 0) ranks = call.bytes / call.part_bytes;
-        collective.op = call.op;
-        if (call.element_bytes > 0) collective.element_bytes = call.element_bytes;
-        collective.call = static_cast<std::size_t>(&call - rank.calls.data());
-        if (group == 0) group = call.group;
-        add(collective.details, call.details);
-      }
-      collective.group_size = group_size_of(rank, group, run->group_size);
-      if (collective.op == CollectiveOp::all_gather || collective.op == CollectiveOp::reduce_scatter) {
-        if (ranks == 0 && rank.one_group) ranks = rank.world_size.value_or(0);
-        if (collective.group_size == 0) collective.group_size = ranks;
-      }
-      // A backend's run of an all-gather has the size of one rank's part.
-      if (collective.op == CollectiveOp::all_gather && !whole)
-        collective.bytes = bytes_of(collective.bytes, collective.group_size);
-      collective.communicator = communicator_of(rank, group);
-      collectives.push_back(collective);
+}
+
+// Collectives that a backend ran on the host, with the earliest calls that they may belong to.
+void add_host_runs(const RankTrace& rank, std::vector<Collective>& collectives) {
+  std::vector<const CollectiveRun*> runs;
+  for (const CollectiveRun& run : rank.runs)
+    if (run.on_host) runs.push_back(&run);
+  if (runs.empty()) return;
+  std::stable_sort(runs.begin(), runs.end(), [](const CollectiveRun* a, const CollectiveRun* b) {
+    return a->time.start_ns < b->time.start_ns;
+  });
+  std::vector<const CollectiveCall*> calls;
+  for (const CollectiveCall& call : rank.calls)
+    if (call.outer) calls.push_back(&call);
+  std::stable_sort(calls.begin(), calls.end(), [](const CollectiveCall* a, const CollectiveCall* b) {
+    return a->time.start_ns < b->time.start_ns;
+  });
+  WaitingCalls waiting;
+  std::size_t next = 0;
+  for (const CollectiveRun* run : runs) {
+    for (; next < calls.size() && calls[next]->time.start_ns <= run->time.start_ns; ++next)
+      waiting.add(*calls[next], next);
+    Collective collective;
+    collective.op = collective.executed = run->op;
+    collective.bytes = run->bytes;
+    collective.run = run->time;
+    collective.on_host = true;
+    collective.integral = run->integral;
+    collective.unfinished = run->unfinished;
+    collective.details = run->details;
+    collective.launch_ns = run->time.start_ns;
+    collective.element_bytes = run->element_bytes;
+    bool whole = false;      // its bytes are those of the whole buffer
+    std::int64_t ranks = 0;  // of its group, if the group was not recorded
+    std::uint32_t group = run->group;
+    if (const std::optional<std::size_t> own = waiting.take(*run, calls)) {
+      const CollectiveCall& call = *calls[*own];
+      collective.launch_ns = call.time.start_ns;
+      collective.recorded_sequence = call.sequence;
+      if (run->op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
+      // A run whose end was not recorded has no size. The call has the number of elements, mostly of gradients.
+      if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
+      if (call.op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
+      whole = call.bytes > 0;
+      if (call.part_bytes > 0 && call.bytes % call.part_bytes == 0) ranks = call.bytes / call.part_bytes;
+      collective.op = call.op;
+      if (call.element_bytes > 0) collective.element_bytes = call.element_bytes;
+      collective.call = static_cast<std::size_t>(&call - rank.calls.data());
+      if (group == 0) group = call.group;
+      add(collective.details, call.details);
     }
+    collective.group_size = group_size_of(rank, group, run->group_size);
+    if (collective.op == CollectiveOp::all_gather || collective.op == CollectiveOp::reduce_scatter) {
+      if (ranks == 0 && rank.one_group) ranks = rank.world_size.value_or(0);
+      if (collective.group_size == 0) collective.group_size = ranks;
+    }
+    // A backend's run of an all-gather has the size of one rank's part.
+    if (collective.op == CollectiveOp::all_gather && !whole)
+      collective.bytes = bytes_of(collective.bytes, collective.group_size);
+    collective.communicator = communicator_of(rank, group);
+    collectives.push_back(collective);
   }
+}
+
+}  // namespace
+
+bool sequences_recorded(const std::vector<Collective>& collectives) {
+  std::set<std::pair<std::uint64_t, std::int64_t>> seen;
+  return !collectives.empty() && std::all_of(collectives.begin(), collectives.end(), [&](const Collective& collective) {
+    return collective.recorded_sequence && *collective.recorded_sequence >= 0 &&
+           seen.emplace(collective.communicator, *collective.recorded_sequence).second;
+  });
+}
+
+std::vector<Collective> match_calls(const RankTrace& rank) {
+  std::vector<Collective> collectives;
+  add_device_runs(rank, collectives);
+  add_host_runs(rank, collectives);
   number(collectives);
   return collectives;
 }
