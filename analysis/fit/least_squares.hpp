@@ -33,6 +33,9 @@ struct Problem {
   std::vector<double> sd;        // relative standard error of each point
   // Model value of a point from the parameters' values (not their logarithms); must be positive.
   std::function<double(std::span<const double> values, std::size_t point)> model;
+  // The first point with the same model value, for each point: the model is evaluated once for equal rows of a long
+  // table. Empty: all points differ.
+  std::vector<std::size_t> first_equal;
   int max_iterations = 200;
 };
 

@@ -29,8 +29,11 @@ double logarithm_of_posterior(const Problem& problem, const Solution& solution, 
     const double x = parameter.logarithmic ? std::log(values[i]) : values[i];
     sum += std::pow((x - parameter.prior) / parameter.prior_sd, 2);
   }
+  std::vector<double> fitted(problem.measured.size());
   for (std::size_t point = 0; point < problem.measured.size(); ++point) {
-    const double residual = std::log(problem.model(values, point) / problem.measured[point]) /
+    const std::size_t first = problem.first_equal.empty() ? point : problem.first_equal[point];
+    fitted[point] = first == point ? problem.model(values, point) : fitted[first];
+    const double residual = std::log(fitted[point] / problem.measured[point]) /
                             (problem.sd[point] * solution.residual_scale);
     sum += huber(residual);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -28,7 +29,7 @@ constexpr double shorter = 0.9;                          // of a step with a lar
 struct Placed {  // equal rows
   StepRow row;
   std::vector<double> micro_s;
-  double median_s() const { return stats::median(micro_s); }
+  double median_s = 0.0;
 };
 
 std::vector<Placed> placed(const std::vector<StepRow>& rows) {
@@ -39,7 +40,10 @@ std::vector<Placed> placed(const std::vector<StepRow>& rows) {
     one.micro_s.push_back(row.micro_s());
   }
   std::vector<Placed> list;
-  for (auto& [key, one] : all) list.push_back(std::move(one));
+  for (auto& [key, one] : all) {
+    one.median_s = stats::median(one.micro_s);
+    list.push_back(std::move(one));
+  }
   return list;
 }
 
@@ -49,35 +53,36 @@ struct Pair {
   const Placed& many;
 
   // Throughput of a rank of the second row over that of the first.
-  double gain() const { return few.median_s() / many.median_s(); }
+  double gain() const { return few.median_s / many.median_s; }
 };
 
-// Returns the pairs of rows with the same batch, fewer ranks first. A rank with more micro-batches per step has rarer
-// updates, so it must be the first.
-std::vector<Pair> pairs_of(const std::vector<Placed>& all) {
-  std::vector<Pair> pairs;
-  for (const Placed& few : all)
-    for (const Placed& many : all)
-      if (few.row.workers < many.row.workers && few.row.nodes <= many.row.nodes &&
-          few.row.devices() <= many.row.devices() && few.row.batch_per_worker == many.row.batch_per_worker &&
-          few.row.accumulation >= many.row.accumulation)
-        pairs.push_back({few, many});
-  return pairs;
+// Calls `function` with all pairs of the same batch, in the order of the N of both rows. They are not kept, because a
+// long table has too many. A rank with more micro-batches per step has rarer updates, so it must be the first.
+template <class Function>
+void for_pairs(const std::vector<Placed>& all, Function function) {
+  std::map<std::int64_t, std::vector<const Placed*>> by_batch;
+  for (const Placed& one : all) by_batch[one.row.batch_per_worker].push_back(&one);
+  for (const auto& [batch, same] : by_batch)
+    for (auto few = same.begin(); few != same.end(); ++few)
+      for (auto many = std::next(few); many != same.end(); ++many)
+        if ((*few)->row.workers < (*many)->row.workers && (*few)->row.nodes <= (*many)->row.nodes &&
+            (*few)->row.devices() <= (*many)->row.devices() && (*few)->row.accumulation >= (*many)->row.accumulation)
+          function(Pair{**few, **many});
 }
 
-std::string too_good(const std::vector<Pair>& pairs) {
-  const Pair* worst = nullptr;
+std::string too_good(const std::vector<Placed>& all) {
+  std::optional<Pair> worst;
   double most = 1.0;
-  for (const Pair& one : pairs) {
+  for_pairs(all, [&](const Pair& one) {
     const bool of_two = one.few.row.nodes == 2 && one.many.row.nodes > 2;
     const double excess = one.gain() / (one.few.row.workers == 1 ? largest_rounding
                                         : of_two                 ? largest_gain_of_two
                                                                  : largest_gain);
-    if (excess <= most) continue;
+    if (excess <= most) return;
     most = excess;
-    worst = &one;
-  }
-  if (worst == nullptr) return "";
+    worst.emplace(one);
+  });
+  if (!worst) return "";
   const std::int64_t few = worst->few.row.workers, many = worst->many.row.workers;
   const double ratio = static_cast<double>(many) / static_cast<double>(few);
   const double throughput = worst->gain() * ratio;
@@ -90,24 +95,28 @@ std::string too_good(const std::vector<Pair>& pairs) {
 }
 
 // A step that is many times longer than the one before it in the same column of placements.
-std::string another_unit(const std::vector<Pair>& pairs) {
-  for (const Pair& one : pairs) {
-    const bool neighbours = std::ranges::none_of(pairs, [&](const Pair& other) {
-      return &other.few == &one.few && other.many.row.workers < one.many.row.workers;
-    });
+std::string another_unit(const std::vector<Placed>& all) {
+  const Placed* few = nullptr;
+  std::int64_t nearest = 0;  // its pairs begin with the fewest ranks
+  std::optional<Pair> found;
+  for_pairs(all, [&](const Pair& one) {
+    if (&one.few != few) nearest = one.many.row.workers;
+    few = &one.few;
     const bool same_links = (one.few.row.nodes > 1) == (one.many.row.nodes > 1);
-    if (neighbours && one.gain() < 1.0 / (same_links ? largest_loss : largest_crossing_loss))
-      return fmt::format("a step of N = {} takes {}, one of N = {} takes {}: one of them may have another unit",
-                         one.few.row.workers, time_text(one.few.median_s()), one.many.row.workers,
-                         time_text(one.many.median_s()));
-  }
-  return "";
+    if (!found && one.many.row.workers == nearest &&
+        one.gain() < 1.0 / (same_links ? largest_loss : largest_crossing_loss))
+      found.emplace(one);
+  });
+  if (!found) return "";
+  return fmt::format("a step of N = {} takes {}, one of N = {} takes {}: one of them may have another unit",
+                     found->few.row.workers, time_text(found->few.median_s), found->many.row.workers,
+                     time_text(found->many.median_s));
 }
 
 // Throughputs that were given as step times grow almost in proportion to N.
 std::string throughputs(const std::vector<Placed>& all) {
   std::map<std::int64_t, double> steps;
-  for (const Placed& one : all) steps.try_emplace(one.row.workers, one.median_s());
+  for (const Placed& one : all) steps.try_emplace(one.row.workers, one.median_s);
   if (steps.size() < 3 || steps.rbegin()->first < 4 * steps.begin()->first) return "";
   for (auto next = std::next(steps.begin()); next != steps.end(); ++next) {
     const auto before = std::prev(next);
@@ -133,16 +142,19 @@ std::string global_batches(const std::vector<Placed>& all) {
 }
 
 std::string shorter_with_larger_batch(const std::vector<Placed>& all) {
-  for (const Placed& small : all)
-    for (const Placed& large : all)
-      if (small.row.workers == large.row.workers && small.row.nodes == large.row.nodes &&
-          small.row.devices() == large.row.devices() && small.row.accumulation == large.row.accumulation &&
-          small.row.batch_per_worker < large.row.batch_per_worker && large.median_s() < shorter * small.median_s())
-        return fmt::format(
-            "a step of N = {} takes {} with a batch of {}, and {} with a larger batch of {}: one of them "
-            "is wrong, or of another job",
-            small.row.workers, time_text(small.median_s()), small.row.batch_per_worker, time_text(large.median_s()),
-            large.row.batch_per_worker);
+  // By N and placement: the longest step so far. The rows are in the order of their batches.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, const Placed*> longest;
+  for (const Placed& large : all) {
+    const auto key = std::tuple(large.row.workers, large.row.nodes, large.row.devices(), large.row.accumulation);
+    const Placed*& small = longest.try_emplace(key, &large).first->second;
+    if (large.median_s < shorter * small->median_s)
+      return fmt::format(
+          "a step of N = {} takes {} with a batch of {}, and {} with a larger batch of {}: one of them "
+          "is wrong, or of another job",
+          small->row.workers, time_text(small->median_s), small->row.batch_per_worker, time_text(large.median_s),
+          large.row.batch_per_worker);
+    if (large.median_s > small->median_s) small = &large;
+  }
   return "";
 }
 
@@ -163,8 +175,7 @@ std::string unequal_repeats(const std::vector<Placed>& all) {
 std::vector<std::string> table_doubts(const std::vector<StepRow>& rows) {
   const std::vector<Placed> all = placed(rows);
   std::vector<std::string> doubts;
-  const std::vector<Pair> pairs = pairs_of(all);
-  for (std::string doubt : {too_good(pairs), unequal_repeats(all), another_unit(pairs), throughputs(all),
+  for (std::string doubt : {too_good(all), unequal_repeats(all), another_unit(all), throughputs(all),
                             global_batches(all), shorter_with_larger_batch(all)})
     if (!doubt.empty()) doubts.push_back(std::move(doubt));
   return doubts;

@@ -7,6 +7,7 @@
 #include <map>
 #include <numbers>
 #include <set>
+#include <tuple>
 
 #include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/posterior.hpp"
@@ -94,7 +95,6 @@ PlacementModel::PlacementModel(std::vector<StepRow> rows, std::shared_ptr<const 
   for (const StepRow& row : rows_) {
     one_node_measured_ = one_node_measured_ || (row.nodes == 1 && row.workers > 1);
     largest_ = std::max(largest_, row.workers);
-    most_nodes_ = std::max(most_nodes_, row.nodes);
   }
   anchor_ = static_cast<double>(std::min(largest_, early_ranks));
   problem_ = problem();
@@ -156,6 +156,12 @@ Problem PlacementModel::problem() const {
     problem.measured.push_back(row.step_s - row.sync_s);
     problem.sd.push_back(problem.sd[i]);
   }
+  std::map<std::tuple<Placement, std::int64_t, std::int64_t, bool>, std::size_t> first;
+  for (std::size_t point = 0; point < own.size(); ++point) {
+    const StepRow& row = own[point];
+    const auto key = std::tuple(placement_of(row), row.batch_per_worker, row.accumulation, point < rows_.size());
+    problem.first_equal.push_back(first.try_emplace(key, point).first->second);
+  }
   problem.model = [this, own = std::move(own)](std::span<const double> values, std::size_t point) {
     const StepRow& row = own[point];
     const Terms terms = terms_of(row, compute_s(row.batch_per_worker, values), values, anchor_, late_growth(values));
@@ -184,6 +190,14 @@ double PlacementModel::outside_models(double carried_s) const {
   const PlacementConstants& learned = options_.constants.placement;
   const double x = std::log(carried_s);
   return x - std::clamp(x, learned.late_growth_from, learned.late_growth_to);
+}
+
+// True if two nodes were measured, but no more, with one rank each or with several.
+bool PlacementModel::only_two_nodes(bool several_ranks) const {
+  std::int64_t most = 1;
+  for (const StepRow& row : rows_)
+    if (row.nodes > 1 && (row.devices() > 1) == several_ranks) most = std::max(most, row.nodes);
+  return most == 2;
 }
 
 std::string PlacementModel::doubt() const {
@@ -234,6 +248,16 @@ TablePrediction PlacementModel::predict(const StepRow& asked) const {
                                   late_growth(solution_.values), static_cast<double>(largest_))
                              .step_s;
   prediction.low_s = std::min(prediction.low_s, equal_s * std::exp(-two_sided_90 * least_row_sd));
+  const bool special_two = asked.nodes > 2 && only_two_nodes(asked.devices() > 1);
+  if (special_two) {
+    // On the cluster from which f was learned, two nodes take longer than more nodes. On others they may not.
+    StepRow as_two = asked;
+    as_two.devices_per_node = asked.devices();
+    as_two.nodes = 2;
+    const Terms two = terms_of(as_two, compute_s(asked.batch_per_worker, solution_.values), solution_.values, anchor_,
+                               late_growth(solution_.values));
+    prediction.high_s = std::max(prediction.high_s, two.step_s * std::exp(two_sided_90 * least_row_sd));
+  }
   for (const StepRow& row : rows_)  // a further measurement may be equal to a measured one
     if (placement_of(row) == placement_of(asked) && row.batch_per_worker == asked.batch_per_worker &&
         row.accumulation == asked.accumulation) {
@@ -258,10 +282,11 @@ TablePrediction PlacementModel::predict(const StepRow& asked) const {
   if (alone_->empty())
     prediction.add_note(
         "one rank was not measured at several batches: compute is a line in the batch through all rows");
-  if (asked.nodes > 2 && most_nodes_ == 2)
+  if (special_two)
     prediction.add_note(
-        "only two nodes were measured, which collective libraries treat specially: a measurement of "
-        "three nodes would narrow the interval most");
+        "of several nodes, only two were measured with as full nodes, and collective libraries treat two specially: "
+        "on the cluster that this was learned from, more nodes took less time; the interval contains that they do not, "
+        "and a measurement of three nodes would narrow the interval most");
   return prediction;
 }
 

@@ -52,13 +52,13 @@ class PlacementModel {
   Problem problem() const;
   double late_growth(std::span<const double> values) const;
   double outside_models(double carried_s) const;
+  bool only_two_nodes(bool several_ranks) const;
 
   std::shared_ptr<const Alone> alone_;
   TableOptions options_;
   std::vector<StepRow> rows_;
   double anchor_ = 1.0;       // M
   std::int64_t largest_ = 1;  // N
-  std::int64_t most_nodes_ = 1;
   bool one_node_measured_ = false;  // with several ranks
   Problem problem_;
   Solution solution_;
