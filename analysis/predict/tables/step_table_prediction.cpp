@@ -82,8 +82,7 @@ StepRow TableQuestion::of(std::int64_t workers) const {
   if (global_batch > 0) {
     if (workers > global_batch)
       throw NotSupported("the global batch of " + std::to_string(global_batch) +
-                             " samples, which the table keeps, is less than a sample for each of " +
-                             std::to_string(workers) + " workers",
+                             " samples, which the table keeps, is less than one sample for each worker",
                          "give --batch-per-worker to predict with a batch of its own for each worker");
     const std::int64_t kept = keeps_batch ? batch_per_worker : 1;
     row.accumulation = std::clamp<std::int64_t>(global_batch / workers / kept, 1, accumulation);
@@ -127,13 +126,15 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
   for (const std::string& warning : table.warnings())
     result.notes.push_back(
         make_note("warning", "table_doubtful", question.strategy + ": " + warning, "check the table"));
+  RefusedCounts refused;
   for (const std::int64_t asked : workers) {
     try {
       result.predictions.push_back(row_of(table, question, asked, options, largest));
     } catch (const NotSupported& error) {
-      result.notes.push_back(none_predicted(question.strategy + " at N = " + std::to_string(asked), error));
+      refused.add(question.strategy, asked, error);
     }
   }
+  for (Note& note : refused.notes()) result.notes.push_back(std::move(note));
   const std::vector<scaling::ScalingPoint> points =
       scaling_points(table, question, std::min(std::max(*workers.rbegin(), largest), knee_search_limit));
   for (const double share : scaling::knee_shares) {
@@ -153,6 +154,25 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
 
 Note none_predicted(const std::string& what, const NotSupported& error) {
   return make_note("warning", "prediction_none", what + " is not predicted: " + error.reason(), error.advice());
+}
+
+void RefusedCounts::add(const std::string& strategy, std::int64_t workers, const NotSupported& error) {
+  const auto known = std::ranges::find_if(
+      reasons_, [&](const Reason& one) { return one.strategy == strategy && one.error.reason() == error.reason(); });
+  if (known != reasons_.end())
+    known->workers.push_back(workers);
+  else
+    reasons_.push_back({strategy, error, {workers}});
+}
+
+std::vector<Note> RefusedCounts::notes() const {
+  std::vector<Note> notes;
+  for (const Reason& one : reasons_) {
+    std::string counts;
+    for (const std::int64_t workers : one.workers) counts += (counts.empty() ? "" : ", ") + std::to_string(workers);
+    notes.push_back(none_predicted(one.strategy + " at N = " + counts, one.error));
+  }
+  return notes;
 }
 
 NotSupported no_strategy_predicted(const std::vector<Note>& refused) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/table/step_table.hpp"
 #include "analysis/predict/predict.hpp"
 #include "simulator/scaling/knee.hpp"
@@ -49,6 +50,21 @@ std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQ
 
 // Returns the note that something ("ddp at N = 8") is not predicted, with the reason and the advice of the error.
 Note none_predicted(const std::string& what, const NotSupported&);
+
+// Worker counts that are refused, with one note for each reason instead of one for each count.
+class RefusedCounts {
+ public:
+  void add(const std::string& strategy, std::int64_t workers, const NotSupported&);
+  std::vector<Note> notes() const;  // in the order of their first counts
+
+ private:
+  struct Reason {
+    std::string strategy;
+    NotSupported error;
+    std::vector<std::int64_t> workers;
+  };
+  std::vector<Reason> reasons_;
+};
 
 // Returns one error with the reasons of all notes. `refused` must not be empty.
 NotSupported no_strategy_predicted(const std::vector<Note>& refused);
