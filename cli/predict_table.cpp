@@ -45,9 +45,13 @@ std::string note_on(const std::vector<Answer>& answers, const std::string& level
       note += "The global batch of the largest measured N is kept: " + std::to_string(one.question.global_batch) +
               " samples. Another batch: --batch-per-worker. ";
   }
+  const bool series =
+      std::ranges::any_of(answers, [](const Answer& one) { return one.table.placement_model() == nullptr; });
   return note + "One further measurement falls into the " + level +
          " interval. compute: one rank alone. skew: wait for the slowest of N ranks. sharing: cost of devices that "
-         "share a node. exposed: communication that is not hidden. beyond: N / largest measured N.";
+         "share a node. exposed: communication that is not hidden" +
+         (series ? "; without sync_time_s also what other shared resources cost (input, storage, power)" : "") +
+         ". beyond: N / largest measured N.";
 }
 
 std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
@@ -72,10 +76,11 @@ std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
           prediction.note.empty() ? Cell() : Cell(prediction.note)};
 }
 
-// Adds a note for each row that is refused.
+// Adds a note for each reason for which rows are refused.
 report::Table predictions(const std::vector<Answer>& answers, const TableRequest& request,
                           std::vector<fit::Note>& refused) {
   const std::string level = fit::percent(request.confidence);
+  const bool kept = std::ranges::any_of(answers, [](const Answer& one) { return one.question.global_batch > 0; });
   report::Table made;
   made.name = "predictions";
   made.title = "Predictions";
@@ -89,7 +94,7 @@ report::Table predictions(const std::vector<Answer>& answers, const TableRequest
                   seconds("step_low_s", level + " low"),
                   seconds("step_high_s", level + " high"),
                   digits(quantity("throughput_samples_per_s", "throughput", "samples/s"), 4),
-                  share("efficiency", "weak efficiency"),
+                  share("efficiency", kept ? "strong efficiency" : "weak efficiency"),
                   seconds("compute_s", "compute"),
                   seconds("skew_s", "skew"),
                   seconds("sharing_s", "sharing"),
@@ -99,14 +104,16 @@ report::Table predictions(const std::vector<Answer>& answers, const TableRequest
                   prose("note", "note")};
   made.columns.back().hide_zero = true;
   made.key_columns = 2;
+  fit::RefusedCounts counts;
   for (const Answer& one : answers)
     for (const std::int64_t workers : request.workers) {
       try {
         made.rows.push_back(row_of(one, workers));
       } catch (const fit::NotSupported& error) {
-        refused.push_back(fit::none_predicted(one.question.strategy + " at N = " + std::to_string(workers), error));
+        counts.add(one.question.strategy, workers, error);
       }
     }
+  for (fit::Note& note : counts.notes()) refused.push_back(std::move(note));
   if (made.rows.empty()) throw fit::no_strategy_predicted(refused);
   return made;
 }
@@ -115,7 +122,7 @@ report::Table predictions(const std::vector<Answer>& answers, const TableRequest
 report::Table knees(const std::vector<Answer>& answers, std::int64_t far) {
   report::Table made;
   made.name = "knees";
-  made.title = "From which N the job is communication-bound";
+  made.title = "From which N this share of the step is exposed";
   made.note =
       "The smallest evaluated N. Every N up to 64 is evaluated; above 64, N grows by 1/16 per step, so a smaller N "
       "between two steps is possible.";

@@ -14,7 +14,6 @@ namespace {
 // Beyond rounding, N devices do not have more than N times the throughput of one.
 // Unit: ln(step) per doubling of N, as in most published tables.
 constexpr double usual_growth = 0.02;
-constexpr double normal_deviation = 1.4826;  // standard deviation of a normal distribution / median absolute difference
 // Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
 constexpr double backward_share = 2.0 / 3.0;
 
@@ -50,7 +49,7 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
     batches.insert(row.batch_per_worker);
   }
   batches_ = {*batches.begin(), *batches.rbegin()};
-  std::vector<double> differences;  // of equal rows to their median, in standard deviations of a normal distribution
+  std::vector<std::vector<double>> repeats;
   for (const auto& [key, same] : equal) {
     Point point{same.front(), 0.0, -1.0};
     std::vector<double> times, shares;
@@ -60,36 +59,24 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
     }
     point.micro_s = stats::median(times);
     if (!shares.empty()) point.sync_share = stats::median(shares);
-    std::vector<double> own;
-    for (const double time : times) own.push_back(std::abs(std::log(time / point.micro_s)));
-    std::ranges::sort(own);
-    if (own.size() % 2 == 1) own.erase(own.begin());  // the median itself
-    differences.insert(differences.end(), own.begin(), own.end());
     points_.push_back(point);
+    repeats.push_back(std::move(times));
   }
-  // The median difference, so that one slow measurement among many, as a first one often is, does not count.
-  const double repeats = static_cast<double>(rows.size()) / static_cast<double>(points_.size());
-  if (!differences.empty()) scatter_ = normal_deviation * stats::median(differences);
-  scatter_ = std::sqrt(1.0 + 1.0 / repeats) * std::max(scatter_, falling_scatter());
+  const double each = static_cast<double>(rows.size()) / static_cast<double>(points_.size());
+  scatter_ = std::sqrt(1.0 + 1.0 / each) * std::max(widened(noise_of_repeats(repeats)), widened(noise_of_points()));
   if (batches.size() > 1) fit_line();
 }
 
-// A step does not become shorter as N grows, but for measurement errors: the difference of two errors is negative in
-// half of the cases, with a mean square of the variance of one. Two nodes are a special case of collective libraries.
-double MeasuredCurves::falling_scatter() const {
+// Two nodes are a special case of collective libraries.
+RowNoise MeasuredCurves::noise_of_points() const {
   std::map<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>, std::map<std::int64_t, double>> series;
   for (const Point& point : points_)
     if (point.row.nodes != 2)
       series[{point.row.nodes > 1, point.row.nodes > 1 ? point.row.devices() : 0, point.row.batch_per_worker,
               point.row.accumulation}][point.row.workers] = point.micro_s;
-  double squares = 0.0, pairs = 0.0;
-  for (const auto& [key, steps] : series)
-    for (auto next = steps.begin(); next != steps.end(); ++next) {
-      if (next == steps.begin()) continue;
-      squares += std::pow(std::max(0.0, std::log(std::prev(next)->second / next->second)), 2);
-      pairs += 1.0;
-    }
-  return pairs > 0.0 ? std::sqrt(squares / pairs) : 0.0;
+  std::vector<std::map<std::int64_t, double>> curves;
+  for (auto& [key, steps] : series) curves.push_back(std::move(steps));
+  return noise_of_curves(curves);
 }
 
 // With rows of one rank at one batch only, rows of more ranks determine the slope, brought to the largest N.
@@ -171,6 +158,8 @@ MeasuredStep MeasuredCurves::step_of(const std::vector<const Point*>& same_place
     step.nodes = point->row.nodes;
     step.devices = point->row.devices();
     step.own_step_s = point->micro_s * static_cast<double>(point->row.accumulation);
+    step.proportional_s =
+        point->micro_s * static_cast<double>(asked.batch_per_worker) / static_cast<double>(batch_of(point));
     if (below == nullptr || above == nullptr) convert_batch(step, point->row, asked);
     convert_accumulation(step, point->row, asked);
     return step;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/fit/table/alone.hpp"
+#include "analysis/fit/table/row_noise.hpp"
 #include "analysis/fit/table/step_row.hpp"
 
 namespace ddpprof::fit {
@@ -22,9 +23,10 @@ struct MeasuredStep {
   double low_s = 0.0, high_s = 0.0;  // what the conversions leave open; equal to micro_s without one
   double sync_share = -1.0;          // of the step; below 0: unknown
   std::int64_t nodes = 1, devices = 1;
-  bool other_batch = false;  // converted from another batch
-  bool by_line = false;      // with the line through all rows
-  double own_step_s = 0.0;   // of a whole step with the measured batch and accumulation
+  bool other_batch = false;     // converted from another batch
+  bool by_line = false;         // with the line through all rows
+  double own_step_s = 0.0;      // of a whole step with the measured batch and accumulation
+  double proportional_s = 0.0;  // of a micro-batch, from the measured one in proportion to the batch
 };
 
 using MeasuredCurve = std::map<std::int64_t, MeasuredStep>;  // by number of ranks
@@ -45,8 +47,8 @@ class MeasuredCurves {
   // rank.
   double compute_s(std::int64_t batch) const;
 
-  // Standard deviation of ln(step) between a measured step, which is the median of equal rows, and a further one: from
-  // equal rows, and from steps that become shorter as N grows. 0 without either.
+  // Standard deviation of ln(step) between a measured step, which is the median of equal rows, and a further one, by
+  // row_noise.hpp: the larger one of equal rows and of rows that leave a smooth curve over N. 0 without either.
   double scatter() const { return scatter_; }
   bool has_accumulation(std::int64_t accumulation) const { return accumulations_.contains(accumulation); }
   std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
@@ -62,7 +64,7 @@ class MeasuredCurves {
   void convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void fit_line();
-  double falling_scatter() const;
+  RowNoise noise_of_points() const;
 
   std::shared_ptr<const Alone> alone_;
   std::vector<Point> points_;

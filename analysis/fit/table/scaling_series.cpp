@@ -240,7 +240,8 @@ ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
   start.question.other_batch = start.step.by_line;
   const auto& [workers, step] = one_node.empty() ? *several.begin() : *one_node.begin();
   start.fewest_workers = workers;
-  start.fewest_micro_s = step.micro_s;
+  // The line through rows of other N contains what is lost there. In strong scaling, compute is what N ranks share.
+  start.fewest_micro_s = step.by_line ? std::min(step.micro_s, step.proportional_s) : step.micro_s;
   start.fewest_by_line = step.by_line;
   return start;
 }
@@ -264,10 +265,21 @@ std::pair<double, double> ScalingSeries::batch_spread(const MeasuredStep& step, 
   return {half, half};
 }
 
+// Between two measured N, the interval is not narrower than that of a measured one.
+Growth ScalingSeries::growth_with_noise(const GrowthQuestion& question, bool several_nodes, double confidence) const {
+  Growth growth = growth_of(question, constants_.growth, confidence);
+  if (question.region != Region::interpolated) return growth;
+  const Region measured = several_nodes ? Region::several_nodes : Region::one_node;
+  const Growth row = growth_of({measured, 0.0, 0.0, question.other_batch}, constants_.growth, confidence);
+  growth.low = std::min(growth.low, growth.mean + row.low);
+  growth.high = std::max(growth.high, growth.mean + row.high);
+  return growth;
+}
+
 TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions& options) const {
   const Start start = start_of(asked);
   const MeasuredStep& step = start.step;
-  const Growth growth = growth_of(start.question, constants_.growth, options.confidence);
+  const Growth growth = growth_with_noise(start.question, asked.nodes > 1, options.confidence);
   const auto rounds = static_cast<double>(asked.accumulation);
   TablePrediction prediction;
   prediction.step_s = rounds * step.micro_s * std::exp(growth.mean);
@@ -293,18 +305,22 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
     const double most_s = start.fewest_workers == 1 ? std::max(0.0, lost_s) : prediction.step_s;
     prediction.exposed_s = std::clamp(step.sync_share * measured_s + prediction.step_s - measured_s, 0.0, most_s);
     prediction.compute_s = std::min(prediction.compute_s, prediction.step_s - prediction.exposed_s);
-    (asked.devices() > 1 ? prediction.sharing_s : prediction.compute_s) +=
+    (asked.devices() > 1 && !start.fewest_by_line ? prediction.sharing_s : prediction.compute_s) +=
         prediction.step_s - prediction.compute_s - prediction.exposed_s;
   }
   prediction.communication_s = prediction.exposed_s;
   prediction.name_bound();
+  // Input, storage and power are shared, too: step times alone do not separate them from communication.
+  if (step.sync_share < 0.0 && prediction.bound == "communication") prediction.bound = shared_bound;
 
   for (const std::string& note : start.notes) prediction.add_note(note);
   if (start.fewest_workers > 1)
     prediction.add_note("one rank was not measured: compute and efficiency are relative to " +
                         n_text(start.fewest_workers));
   if (step.by_line || start.fewest_by_line)
-    prediction.add_note("compute at this batch is a line in the batch through all rows, which differ in N, too");
+    prediction.add_note(
+        "compute at this batch is not known, because N and the batch change together: the step is a line in the batch "
+        "through all rows, compute is in proportion to the batch, and the exposed part contains a rank's fixed time");
   else if (!measured_.has_accumulation(asked.accumulation))
     prediction.add_note(std::to_string(asked.accumulation) +
                         " micro-batches per step were not measured: how much communication they hide is not known");

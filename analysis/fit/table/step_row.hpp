@@ -34,6 +34,9 @@ struct TableOptions {
   TableConstants constants = learned_constants;
 };
 
+// The bound of a table that does not separate communication from input, storage and power, which ranks share, too.
+inline constexpr const char* shared_bound = "communication or another shared resource";
+
 struct TablePrediction {
   double step_s = 0.0;
   double low_s = 0.0, high_s = 0.0;  // range of one further measurement
@@ -42,8 +45,8 @@ struct TablePrediction {
   double skew_s = 0.0;               // the slowest of N beside one
   double sharing_s = 0.0;            // devices that share a node
   double communication_s = 0.0;      // without overlap; only its exposed part if the table does not show more
-  double exposed_s = 0.0;            // communication that the backward does not hide
-  std::string bound;                 // the largest of compute, skew, sharing, exposed communication
+  double exposed_s = 0.0;            // communication that the backward does not hide; without `sync_s` all that is lost
+  std::string bound;                 // the largest of compute, skew, sharing, exposed communication (or shared_bound)
   std::string note;
 
   void add_note(const std::string& text) { note += (note.empty() ? "" : "; ") + text; }

@@ -96,6 +96,17 @@ std::string predicted_text(double step_s, double low_s, double high_s, double co
               : fmt::format("{} per step ({}: {})", seconds_text(step_s), confidence_text(confidence), bounds);
 }
 
+// Returns true for a table of step times of one global batch (strong scaling), which its predictions keep.
+bool keeps_global_batch(const Source& source) {
+  const auto samples = [](const metrics::Configuration& one) { return one.batch_per_worker * one.accumulation; };
+  const std::vector<metrics::Configuration>& all = source.configurations;
+  if (all.empty() || !all.front().step_times_only) return false;
+  const auto [least, most] = std::ranges::minmax_element(all, {}, &metrics::Configuration::global_batch);
+  constexpr double equal = 1.5;  // a global batch has to be divisible by N
+  return std::ranges::any_of(all, [&](const auto& one) { return samples(one) != samples(all.front()); }) &&
+         static_cast<double>(most->global_batch()) <= equal * static_cast<double>(least->global_batch());
+}
+
 std::string predicted_sentence(const Source& source, const Curve& curve) {
   const GlanceStep& step = curve.back();
   if (step.measured) return "";
@@ -105,7 +116,8 @@ std::string predicted_sentence(const Source& source, const Curve& curve) {
   const bool comparable = std::ranges::none_of(
       curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
   if (comparable && step.efficiency && !step.wide())
-    text += fmt::format(", weak efficiency {}", share_text(*step.efficiency));
+    text += fmt::format(", {} efficiency {}", keeps_global_batch(source) ? "strong" : "weak",
+                        share_text(*step.efficiency));
   if (step.own_cores) text += fmt::format(", {}", fit::own_cores_note);
   if (step.dedicated_s) {
     const auto cores = source.configurations.empty() ? 0 : source.configurations.front().cores;
@@ -174,6 +186,13 @@ std::string fastest_text(const Curve& curve) {
       rival == nullptr ? "" : fmt::format(", but the intervals allow that N = {} is as fast", rival->workers), more);
 }
 
+// Returns true if the file has only step times, which do not show communication.
+bool communication_unknown(const Source& source, const std::string& strategy) {
+  return std::ranges::any_of(source.configurations, [&](const metrics::Configuration& one) {
+    return one.strategy == strategy && one.step_times_only && !one.communication_known;
+  });
+}
+
 // The fastest N, and the N from which communication takes more than half of the step.
 std::string scaling_sentence(const Source& source, const Curve& curve) {
   std::string text = curve.size() > 1 ? fastest_text(curve) : "";
@@ -182,7 +201,10 @@ std::string scaling_sentence(const Source& source, const Curve& curve) {
     if (value_of<std::string>(knees, row, "strategy") == curve.front().strategy &&
         value_of<double>(knees, row, "threshold") == scaling::communication_bound_share)
       if (const auto knee = value_of<std::int64_t>(knees, row, "knee_workers")) {
-        text += fmt::format("{}Communication is more than half of the step from N = {} on.", text.empty() ? "" : " ",
+        text += fmt::format("{}{} is more than half of the step from N = {} on.", text.empty() ? "" : " ",
+                            communication_unknown(source, curve.front().strategy)
+                                ? "Communication or another shared resource"
+                                : "Communication",
                             *knee);
         break;
       }

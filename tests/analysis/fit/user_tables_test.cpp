@@ -314,6 +314,52 @@ TEST(UserTables, StrongScalingThatHasStoppedMayTakeLonger) {
   EXPECT_THAT(measured.note, HasSubstr("a line in the batch"));
 }
 
+// Throughput that stays constant may be limited by links, by storage or by power.
+TEST(UserTables, StepTimesAloneDoNotNameTheSharedResource) {
+  std::vector<StepRow> rows = weak_scaling(64, [](double n) { return 0.1 * n; });
+  EXPECT_EQ(StepTable(rows).predict(asked(64, 8, 32)).bound, shared_bound);
+  for (StepRow& one : rows) one.sync_s = one.workers == 1 ? 0.0 : 0.9 * one.step_s;
+  EXPECT_EQ(StepTable(rows).predict(asked(64, 8, 32)).bound, "communication") << "the waiting was measured";
+}
+
+// Of a global batch of 1024 samples of 1 ms, N ranks compute 1.024 s / N each; the rest of a step is lost.
+TEST(UserTables, PartsOfStrongScaling) {
+  const auto law = [](std::int64_t n) { return 1.024 / static_cast<double>(n) + (n > 1 ? 0.02 : 0.0); };
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 1; n <= 64; n *= 2) rows.push_back(row(n, (n + 7) / 8, 1024 / n, law(n)));
+  const StepTable table(rows);
+  for (const std::int64_t n : {1, 2, 8, 64}) {
+    const TablePrediction prediction = table.predict(asked(n, 8, 1024 / n));
+    EXPECT_NEAR(prediction.compute_s, 1.024 / static_cast<double>(n), 1e-9) << n;
+    EXPECT_NEAR(prediction.exposed_s, n > 1 ? 0.02 : 0.0, 1e-9) << n;
+    EXPECT_NEAR(prediction.alone_s / prediction.step_s, law(1) / (static_cast<double>(n) * law(n)), 1e-9)
+        << "the strong efficiency";
+  }
+  const TablePrediction further = table.predict(asked(128, 8, 8));
+  EXPECT_NEAR(further.compute_s + further.skew_s + further.sharing_s + further.exposed_s, further.step_s, 1e-9);
+  EXPECT_EQ(further.bound, shared_bound);
+}
+
+// With several batches of two nodes alone, a cluster on which two nodes are not special stays in the interval.
+TEST(UserTables, MoreNodesThanTwoMayTakeAsLong) {
+  const auto law = [](std::int64_t nodes, int batch) { return 0.004 * batch + 0.02 + (nodes == 1 ? 0.0 : 0.1); };
+  std::vector<StepRow> rows;
+  for (const auto& [workers, nodes] : {std::pair{1, 1}, {8, 1}, {4, 2}, {8, 2}, {16, 2}})
+    for (const int batch : {8, 16}) rows.push_back(row(workers, nodes, batch, law(nodes, batch)));
+  const TablePrediction four = StepTable(rows).predict(asked(32, 8, 8));
+  EXPECT_GE(four.high_s, law(2, 8)) << "as on two nodes";
+  EXPECT_THAT(four.note, HasSubstr("more nodes took less time"));
+}
+
+// 4,000 rows have eight million pairs.
+TEST(UserTables, ALongTableIsJudgedInOnePass) {
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 1; n <= 4000; ++n) rows.push_back(row(n, (n + 7) / 8, 32, 0.1 + 1e-6 * static_cast<double>(n)));
+  EXPECT_THAT(table_doubts(rows), IsEmpty());
+  rows.back().step_s = 100.0;
+  EXPECT_THAT(table_doubts(rows), ElementsAre(HasSubstr("a step of N = 3999 takes")));
+}
+
 TEST(UserTables, MistakesAreNamed) {
   const auto doubts = [](std::vector<StepRow> rows) { return table_doubts(rows); };
   EXPECT_THAT(doubts({row(8, 1, 32, 105), row(16, 2, 32, .107), row(32, 4, 32, .109)}),

@@ -1,0 +1,33 @@
+// How much measured step times of a table differ by chance: from equal rows, and from rows that leave a smooth curve.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace ddpprof::fit {
+
+// Standard deviation of ln(step) of one measurement. `comparisons`: the differences of rows that determine it, each of
+// which counts about as one degree of freedom, or half of one if only its sign or its size counts.
+struct RowNoise {
+  double sd = 0.0;
+  double freedom = 0.0;
+};
+
+// Times of equal rows, one list for each set of them. The median difference counts, so that one slow measurement among
+// many, as a first one often is, does not.
+RowNoise noise_of_repeats(const std::vector<std::vector<double>>& equal);
+
+// Times by N of rows that differ in N alone, on links of one kind. As N grows, a step becomes longer, and evenly so:
+//  - It becomes shorter by chance only. The difference of two errors is negative in half of the cases, with a mean
+//    square of the variance of one.
+//  - It bends by chance only to one side at one N and to the other side at the next. Of three neighbours, the middle one
+//    is off the line through the others in log2 N. If two neighbours are off to different sides, the smaller of both
+//    counts. A knee bends once, and a ring that saturates bends to one side.
+RowNoise noise_of_curves(const std::vector<std::map<std::int64_t, double>>& curves);
+
+// Returns the standard deviation that gives a normal distribution's 90 % interval the width of Student's t, for a
+// variance that few comparisons determine.
+double widened(const RowNoise&);
+
+}  // namespace ddpprof::fit
