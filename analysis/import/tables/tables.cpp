@@ -56,13 +56,13 @@ store::MeasurementRow training_of(const fit::StepRow& row, const std::string& mo
   training.strategy = row.strategy;
   training.world_size = row.workers;
   training.backend = "unknown";
-  training.device = "cuda";  // Each worker of a table has its own device. What workers share is given by the table.
+  training.device = "unknown";
   training.model = model;
   training.batch_per_worker = row.batch_per_worker;
   training.accumulation = row.accumulation;
   training.precision = "recorded";
   training.nodes = row.nodes;
-  training.cores = row.devices();
+  training.threads_per_rank = training.cores = 0;  // unknown
   training.options =
       nlohmann::json{
           {"source", "step-table"}, {"devices_per_node", row.devices_per_node}, {"sync_time", row.sync_s >= 0.0}}

@@ -164,7 +164,7 @@ Overview make_overview(const report::Report& answer, const report::Report& full,
     if (one.strategy != strategy || one.world_size != workers || one.measured.empty()) continue;
     on_gpus = one.device == "cuda";
     for (const std::string& fact : {one.model, one.backend, one.device})
-      if (!fact.empty()) made.job += ", " + fact;
+      if (!fact.empty() && fact != "unknown") made.job += ", " + fact;
     break;
   }
   made.figures.push_back({"Step time", seconds(value_of<double>(*glance, *row, "step_s").value_or(0.0)),

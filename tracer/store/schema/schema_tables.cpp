@@ -32,15 +32,15 @@ constexpr std::array measurement_columns = {
     Column{"repeat", "INTEGER NOT NULL", "", "0-based repetition of the same configuration"},
     Column{"backend", "TEXT NOT NULL", "",
            "gloo, mpi, nccl, threads (DataParallel on a CPU), or unknown (a table of step times)"},
-    Column{"device", "TEXT NOT NULL", "", "cpu or cuda"},
+    Column{"device", "TEXT NOT NULL", "", "cpu, cuda, or unknown (a table of step times)"},
     Column{"model", "TEXT NOT NULL", "", "the model as the scenario names it, e.g. resnet18 or mlp-784-10-10-10"},
     Column{"parameter_count", "INTEGER NOT NULL", "", "trained scalars"},
     Column{"parameter_bytes", "INTEGER NOT NULL", "bytes", "size of all gradients"},
     Column{"batch_per_worker", "INTEGER NOT NULL", "samples", "one micro-batch on one worker; 0: unknown (import)"},
     Column{"accumulation", "INTEGER NOT NULL", "micro-batches", "micro-batches per optimizer step"},
     Column{"precision", "TEXT NOT NULL", "", "fp32, bf16, or recorded (an import)"},
-    Column{"threads_per_rank", "INTEGER NOT NULL", "threads", "intra-op threads of one rank or replica"},
-    Column{"cores", "INTEGER NOT NULL", "cores", "cores this process may use on the host"},
+    Column{"threads_per_rank", "INTEGER NOT NULL", "threads", "intra-op threads of one rank or replica; 0: unknown"},
+    Column{"cores", "INTEGER NOT NULL", "cores", "cores this process may use on the host; 0: unknown"},
     Column{"oversubscription", "REAL NOT NULL", "",
            "compute threads of all local ranks / cores; above 1 ranks share cores"},
     Column{"nodes", "INTEGER NOT NULL", "hosts", "distinct hosts"},
@@ -166,8 +166,8 @@ constexpr std::array step_columns = {
     Column{"gradient_sqr", "REAL", "", "squared norm of the gradient that the optimizer used; NULL: not measured"},
     Column{
         "device_idle_ns", "INTEGER", "ns",
-        "the device waits for the host's launches: no kernel, copy or collective runs, and the step does not wait for "
-        "data; NULL: no kernel was recorded, as on a CPU"},
+        "the device waits for the host's launches: no kernel, copy or collective runs, the step does not wait for data, "
+        "and (in imports) the next kernel had not been launched before; NULL: no kernel was recorded, as on a CPU"},
 };
 
 constexpr std::array phase_columns = {

@@ -47,12 +47,13 @@ Settings json_settings(const Source& source, const metrics::Configuration& c, co
 }
 
 Settings machine_settings(const metrics::Configuration& c) {
+  const auto if_known = [](std::int64_t count) { return count > 0 ? std::to_string(count) : "unknown"; };
   return {{"model", c.model},
           {"device", c.device},
           {"backend", c.backend},
           {"precision", c.precision},
-          {"threads per rank", std::to_string(c.threads_per_rank)},
-          {"cores", std::to_string(c.cores)},
+          {"threads per rank", if_known(c.threads_per_rank)},
+          {"cores", if_known(c.cores)},
           {"hosts", std::to_string(c.nodes)},
           {"threads per core", units::format_significant(c.oversubscription, 3)},
           {"parameters", std::to_string(c.parameter_count)},

@@ -72,7 +72,7 @@ Table run_table(const Source& source) {
     g.backends.insert(text_at(10));
     g.devices.insert(text_at(11));
     g.cores = std::max(g.cores, int_at(12));
-    g.threads.insert(int_at(13));
+    if (int_at(13) > 0) g.threads.insert(int_at(13));
     g.nodes = std::max(g.nodes, int_at(14));
     g.wall_s += units::ns_to_s(q.getColumn(15).getDouble());
     if (g.measurements++ == 0 || text_at(17) < g.started) g.started = text_at(17);
@@ -97,9 +97,9 @@ Table run_table(const Source& source) {
     };
     table.rows.push_back({unless_empty(scenario), kind, unless_empty(model), unless_comm(parameters),
                           unless_comm(bytes), unless_comm(batch), unless_comm(accumulation), unless_empty(precision),
-                          unless_empty(joined(g.strategies)), workers, joined(g.backends), joined(g.devices), g.cores,
-                          joined(g.threads), g.nodes, g.measurements, g.wall_s, unless_empty(g.started),
-                          unless_empty(versions)});
+                          unless_empty(joined(g.strategies)), workers, joined(g.backends), joined(g.devices),
+                          g.cores > 0 ? Cell(g.cores) : Cell(), unless_empty(joined(g.threads)), g.nodes,
+                          g.measurements, g.wall_s, unless_empty(g.started), unless_empty(versions)});
   }
   return table;
 }

@@ -114,7 +114,8 @@ Table step_table(const Source& source) {
               std::min(metrics::confidence, step.achieved_confidence), few(c) ? Cell("range") : Cell(),
               where_positive(throughput(c)), known(faster), ratio(faster, static_cast<double>(c.world_size)),
               c.communication_known ? ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid) : Cell(),
-              known(unwrapped), known(cost), c.threads_per_rank, c.oversubscription});
+              known(unwrapped), known(cost), c.threads_per_rank > 0 ? Cell(c.threads_per_rank) : Cell(),
+              c.oversubscription});
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -154,6 +154,48 @@ TEST_F(StepTableImport, AKeptGlobalBatchEndsWithOneSampleForEachWorker) {
   EXPECT_THAT(result.notes[0].message, HasSubstr("ddp at N = 128 is not predicted: the global batch of 64 samples"));
 }
 
+// One reason is one note, however many N it refuses.
+TEST_F(StepTableImport, ARefusalIsSaidOnceForAllN) {
+  const std::vector<fit::StepRow> rows =
+      read("workers,nodes,batch_per_worker,step_time_s\n1,1,64,0.64\n2,1,32,0.35\n4,1,16,0.2\n");
+  fit::PredictOptions options;
+  options.workers = {8, 128, 256, 512};
+  options.gpus_per_node = 512;
+  const fit::PredictResult result = fit::predict_steps(rows, options);
+  EXPECT_EQ(result.predictions.size(), 1U);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_THAT(result.notes[0].message, HasSubstr("ddp at N = 128, 256, 512 is not predicted: the global batch of 64"));
+  options.workers = {128, 256};
+  try {
+    fit::predict_steps(rows, options);
+    ADD_FAILURE() << "no N is predicted";
+  } catch (const fit::NotSupported& error) {
+    EXPECT_EQ(error.reason().find("global batch"), error.reason().rfind("global batch")) << error.reason();
+  }
+}
+
+// A table does not contain the devices and cores of its machines.
+TEST_F(StepTableImport, MachinesAreUnknown) {
+  store::Database database = make_database();
+  import_step_table(database, read(table), "net");
+  for (const metrics::Configuration& one : metrics::read_configurations(database.sql())) {
+    EXPECT_EQ(one.device, "unknown");
+    EXPECT_EQ(one.cores, 0);
+  }
+  const report::Report machines = report::build_report(database, "run");
+  int found = 0;
+  for (const report::Table& one : machines.tables) {
+    if (one.name != "run") continue;
+    for (const report::Row& row : one.rows) {
+      EXPECT_EQ(std::get<std::string>(report::cell_of(one, row, "device")), "unknown");
+      for (const char* column : {"cores", "threads_per_rank"})
+        EXPECT_TRUE(std::holds_alternative<std::monostate>(report::cell_of(one, row, column))) << column;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
 // Measured N of strong scaling are all shown; a table has no exposed communication without its column; the global batch
 // and so the learning rate are the same at every N.
 TEST_F(StepTableImport, ReportsOfStrongScaling) {
