@@ -127,7 +127,7 @@ void add_replicas(std::int64_t replicas, const store::MeasurementRow& row, nlohm
   if (row.batch_per_worker == 0) return;
   if (replicas > 0)
     notes.push_back({Severity::info, "samples_of_replicas", replicas,
-                     fmt::format("{} data parallel replica{} of a model that is divided between the {} ranks: a step "
+                     fmt::format("{} data parallel replica{} of a model whose layers or sequences the {} ranks divide: a step "
                                  "has the samples of {}",
                                  replicas, replicas == 1 ? "" : "s", row.world_size,
                                  replicas == 1 ? "one rank" : fmt::format("{} ranks", replicas)),

@@ -108,12 +108,13 @@ Answer reduces_activations(const Evidence& e) {
 }
 
 constexpr std::string_view between_stages = "ranks send to each other, as in pipeline stages";
+constexpr std::string_view all_to_alls = "all-to-alls, as in experts and sequence parallel layers";
 constexpr std::string_view tensor_parallel = "all-reduces in forward, as in tensor parallel layers";
 
 // FSDP beside stages, experts or tensor parallel layers. Returns the evidence; empty: FSDP alone.
 std::string_view beside_shards(const Evidence& e) {
   if (sends_between_stages(e) == Answer::yes) return between_stages;
-  if (e.tally.count(CollectiveOp::all_to_all) >= e.once_a_step()) return "all-to-alls, as in experts";
+  if (e.tally.count(CollectiveOp::all_to_all) >= e.once_a_step()) return all_to_alls;
   const Exchanges activations = e.tally.of(CallPhase::forward, CollectiveOp::all_reduce);
   const Exchanges gradients = e.tally.of(CallPhase::backward, CollectiveOp::reduce_scatter);
   if (activations.count >= e.once_a_step() && gradients.count > 0 &&
@@ -202,6 +203,31 @@ std::int64_t replicas_of_divided_model(const RankTrace& rank, const std::vector<
   return scatters && all_reduces ? 0 : replicas;  // shards that are replicated: of several groups
 }
 
+// Ranks that divide sequences (Ulysses) exchange equal parts all to all, within groups, and reduce gradients over all
+// ranks, because each of them has the whole model. Experts are reduced over fewer ranks, and receive unequal parts.
+// Returns the number of such groups, each of which has the samples of one rank. None: there are no such groups, or a
+// group of all ranks, whose all-to-alls may as well be those of experts and embeddings.
+std::optional<std::int64_t> replicas_of_divided_sequences(const RankTrace& rank, const std::vector<HostStep>& steps,
+                                                          const std::vector<Collective>& collectives) {
+  const std::int64_t world_size = rank.world_size.value_or(0);
+  std::int64_t members = 0;
+  for (const Collective& one : collectives) {
+    if (one.op != CollectiveOp::all_to_all) continue;
+    if (one.details.largest_split || one.group_size < 2 || (members > 0 && members != one.group_size))
+      return std::nullopt;
+    members = one.group_size;
+  }
+  if (members == 0 || members >= world_size || world_size % members != 0) return std::nullopt;
+  constexpr std::int64_t small = 1000;
+  const std::map<std::uint64_t, GroupReductions> groups = reductions_by_group(steps, collectives);
+  std::int64_t most = 0;
+  for (const auto& [communicator, group] : groups) most = std::max(most, group.backward_bytes);
+  if (most == 0) return std::nullopt;
+  for (const auto& [communicator, group] : groups)
+    if (!group.sized || (group.backward_bytes >= most / small && group.size != world_size)) return std::nullopt;
+  return world_size / members;
+}
+
 }  // namespace
 
 Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
@@ -217,6 +243,7 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     return Recognised{kind, fmt::format("{} ({})", why, tally.text()), "", replicas};
   };
   const auto of_divided_model = [&] { return replicas_of_divided_model(rank, steps, collectives); };
+  const auto of_divided_sequences = [&] { return replicas_of_divided_sequences(rank, steps, collectives); };
   const std::int64_t world_size = rank.world_size.value_or(0);
   const bool smaller_groups =
       gradient != collectives.end() && gradient->group_size > 1 && gradient->group_size < world_size;
@@ -231,6 +258,7 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     if (beside.empty()) return as(Parallelism::sharded, marks);
     std::optional<std::int64_t> replicas;
     if (beside == tensor_parallel) replicas = of_divided_model();
+    if (beside == all_to_alls) replicas = of_divided_sequences();
     if (beside == between_stages) replicas = 0;
     return as(Parallelism::model, fmt::format("{}; {}", marks, beside), replicas);
   }
@@ -238,7 +266,7 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
   if (tally.in_first_forwards(CollectiveOp::reduce_scatter) >= evidence.once_a_step())
     return as(Parallelism::model, "reduce-scatters in forward, as in sequence parallel layers", of_divided_model());
   if (gathers_and_scatters(evidence, gradient != collectives.end()))
-    return as(Parallelism::sharded, "parameters are gathered and gradients scattered");
+    return as(Parallelism::sharded, "parameters are gathered and gradients scattered", of_divided_sequences());
   if (found(renews_parameters(evidence),
             "all-gathers or broadcasts after backward may distribute parameters that an optimizer updated in shards"))
     return as(Parallelism::sharded,
@@ -246,10 +274,12 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
   if (found(sends_between_stages(evidence), "sends in forward may be those of pipeline stages"))
     return as(Parallelism::model, "ranks send to each other, as in pipeline stages and experts", 0);
   if (tally.count(CollectiveOp::all_to_all) >= evidence.once_a_step()) {
-    // Experts and embeddings are divided between ranks with samples of their own.
-    const std::string why = "all-to-alls, as in experts and sequence parallel layers";
+    const std::string why(all_to_alls);
     if (reduces_activations(evidence) == Answer::yes) return as(Parallelism::model, why, of_divided_model());
-    return smaller_groups ? as(Parallelism::model, why, gradient->group_size) : as(Parallelism::model, why);
+    if (smaller_groups) return as(Parallelism::model, why, gradient->group_size);
+    if (const auto replicas = of_divided_sequences()) return as(Parallelism::model, why, replicas);
+    // Experts and embeddings are divided between ranks with samples of their own.
+    return as(Parallelism::model, why + "; each rank is assumed to have samples of its own, as with experts");
   }
   if (found(reduces_activations(evidence), "all-reduces in forward may be those of tensor parallel layers"))
     return as(Parallelism::model, std::string(tensor_parallel), of_divided_model());

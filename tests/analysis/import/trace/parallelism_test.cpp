@@ -289,6 +289,28 @@ TEST(Replicas, AllRanksIfExpertsAloneAreDivided) {
   EXPECT_EQ(Made().run(CollectiveOp::all_reduce, 500).recognised().replicas, std::nullopt) << "data parallel";
 }
 
+// 8 ranks have the whole model. Groups of 4 exchange parts of sequences, so a step has the samples of 2 ranks.
+TEST(Replicas, AreTheGroupsThatDivideSequences) {
+  const auto divided = [](std::int64_t experts, bool unequal, bool shards) {
+    Made made;
+    in_group(made, 1, 4, CollectiveOp::all_to_all, mega, {150, 200, 450, 500});
+    if (unequal) made.collectives.front().details.largest_split = 1.5;
+    if (shards) {
+      in_group(made, 2, 8, CollectiveOp::all_gather, 4 * mega, {110, 410});
+      in_group(made, 2, 8, CollectiveOp::reduce_scatter, 4 * mega, {600});
+    } else {
+      in_group(made, 2, 8, CollectiveOp::all_reduce, 4 * mega, {600});
+    }
+    if (experts > 0) in_group(made, 3, experts, CollectiveOp::all_reduce, mega, {700});
+    return made.recognised();
+  };
+  EXPECT_EQ(divided(0, false, false).kind, Parallelism::model);
+  EXPECT_EQ(divided(0, false, false).replicas, 2);
+  EXPECT_EQ(divided(0, false, true).replicas, 2) << "with sharded parameters";
+  EXPECT_EQ(divided(2, false, false).replicas, std::nullopt) << "gradients of experts are reduced over 2 ranks";
+  EXPECT_EQ(divided(0, true, false).replicas, std::nullopt) << "experts receive unequal parts";
+}
+
 // Shards of 4 ranks beside tensor parallel groups of 2. If shards are replicated, too, two groups reduce gradients.
 TEST(Replicas, OfShardsBesideTensorParallelLayers) {
   const auto shards = [](bool replicated) {
