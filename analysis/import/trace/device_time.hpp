@@ -22,6 +22,7 @@ struct DeviceTime {
   std::int64_t memory_ns = 0;                                    // copies and sets
   std::int64_t overlapped_ns = 0;                                // communication at the same time as compute
   std::int64_t busy_ns = 0;                                      // any of the above
+  std::int64_t queued_ns = 0;  // none of them, while the next slice had been launched before the devices became idle
   std::int64_t kernels = 0, collective_kernels = 0, copies = 0;  // that begin in the window
 
   std::int64_t exposed_ns() const { return communication_ns - overlapped_ns; }
@@ -44,7 +45,8 @@ class DeviceTimes {
   static constexpr int kinds = 3;  // compute, communication, memory
   using Masks = std::array<std::int64_t, 1 << kinds>;
 
-  void advance(std::int64_t to_ns);
+  bool was_queued(const Slice&) const;
+  void advance(std::int64_t to_ns, bool queued);
   static void resolve(const Masks&, DeviceTime&);
 
   std::vector<Window> bounds_;

@@ -401,9 +401,12 @@ class TrainingBuilder {
     std::size_t wait = 0;
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const DeviceTime& time = times.windows()[i];
-      std::int64_t idle_ns = windows[i].end_ns - windows[i].start_ns - time.busy_ns;
-      for (const Window& window : other_waits[i])
-        idle_ns -= window.end_ns - window.start_ns - waits.windows()[wait++].busy_ns;
+      // A device between two slices that wait in its queue does not wait for launches either.
+      const auto idle_in = [](const Window& window, const DeviceTime& in) {
+        return window.end_ns - window.start_ns - in.busy_ns - in.queued_ns;
+      };
+      std::int64_t idle_ns = idle_in(windows[i], time);
+      for (const Window& window : other_waits[i]) idle_ns -= idle_in(window, waits.windows()[wait++]);
       shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns,
                               times.whole().kernels > 0 ? std::optional(idle_ns) : std::nullopt});
       idle_ns_.push_back(idle_ns);

@@ -69,6 +69,51 @@ TEST(DeviceIdle, AnotherStreamsKernelFillsIt) {
   EXPECT_EQ(found.steps[1].device_idle_ns, 1100 * us);
 }
 
+// The kernels of 100 us are launched every 5 us, and the device pauses for 10 us between them: its queue is full, and no
+// launch is waited for. A step has 30 of them, and ends with an all-reduce that is launched 200 us before its start.
+std::string host_far_ahead() {
+  MadeTrace made;
+  TraceText trace = made.trace();
+  for (int step = 0; step < 3; ++step)
+    for (int i = 0; i < 18; ++i) {
+      const std::string correlation = "\"correlation\": " + std::to_string(6000 + 100 * step + i);
+      trace.events.push_back(complete_event("cuda_runtime", "cudaLaunchKernel", at_us(made, step, 440 + 5 * i), "4", "100",
+                                            "100", correlation));
+      trace.events.push_back(complete_event("kernel", "elementwise", at_us(made, step, 1910 + 110 * i), "100", "0", "7",
+                                            R"("device": 0, "stream": 7, )" + correlation));
+    }
+  return trace.text();
+}
+
+// The last kernel of a step ends at 3880 us. The first one of the next step is launched at 4020 us and starts at 4100 us.
+TEST(DeviceIdle, PausesOfAFullQueueAreNotWaitsForTheHost) {
+  const Case found = import_text(host_far_ahead());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_EQ(found.steps[i].duration_ns, 4000 * us);
+    EXPECT_EQ(found.steps[i].device_idle_ns, 220 * us);
+  }
+}
+
+// The host launches a kernel of 100 us every 108 us, 10 us before it starts and 2 us before the one before it ends.
+TEST(DeviceIdle, WaitsForASlowHostStay) {
+  MadeTrace made;
+  TraceText trace = made.trace();
+  for (int step = 0; step < 3; ++step)
+    for (int i = 0; i < 10; ++i) {
+      const std::string correlation = "\"correlation\": " + std::to_string(6000 + 100 * step + i);
+      trace.events.push_back(complete_event("cuda_runtime", "cudaLaunchKernel", at_us(made, step, 1898 + 108 * i), "4",
+                                            "100", "100", correlation));
+      trace.events.push_back(complete_event("kernel", "elementwise", at_us(made, step, 1908 + 108 * i), "100", "0", "7",
+                                            R"("device": 0, "stream": 7, )" + correlation));
+    }
+  const Case found = import_text(trace.text());
+  ASSERT_EQ(found.imported.error, "");
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[1].device_idle_ns, idle_ns - 1000 * us);
+}
+
 // A thread of Gloo reduces tensors of the GPU from 900 to 2900 us: 200 us beside the kernel, and 1800 us exposed. The
 // rest of the 3000 us without a kernel is idle.
 TEST(DeviceIdle, CollectivesThatTheHostExecutesAreCommunication) {
