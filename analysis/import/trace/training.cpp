@@ -465,6 +465,8 @@ class TrainingBuilder {
              fmt::format("the gradients between optimizer steps repeat after {0} of them: the optimizers step in turn, "
                          "and {0} optimizer steps are one step",
                          host_.optimizers_in_turn));
+    if (host_.optimizers_mixed)
+      training_.notes.push_back(note_on_mixed_optimizers(static_cast<std::int64_t>(placed_.size())));
     if (host_.source == StepSource::forwards)
       source("steps_by_forward",
              "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");

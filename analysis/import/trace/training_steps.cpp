@@ -41,12 +41,11 @@ void from_bounds(const std::vector<std::int64_t>& bounds, HostSteps& found) {
   }
 }
 
-// Optimizers that step in turn (a GAN, an actor and a critic, one optimizer for the embeddings) reduce other gradients
-// between each two of their steps. Returns the number of optimizer steps of one step: the shortest period of the
-// gradients between the bounds that is repeated at least once; 1 if all are alike or have no period.
-std::size_t optimizers_in_turn(const std::vector<std::int64_t>& bounds_ns, const std::vector<GradientMark>& gradients) {
-  constexpr std::size_t most = 8;
-  using Gradients = std::pair<std::int64_t, std::int64_t>;  // how many, and their elements
+using Gradients = std::pair<std::int64_t, std::int64_t>;  // how many, and their elements
+
+// The gradients between each two optimizer steps.
+std::vector<Gradients> gradients_between(const std::vector<std::int64_t>& bounds_ns,
+                                         const std::vector<GradientMark>& gradients) {
   std::vector<Gradients> between;
   auto next = gradients.begin();
   const auto before = [](const GradientMark& mark, std::int64_t time_ns) { return mark.ready_ns < time_ns; };
@@ -61,12 +60,31 @@ std::size_t optimizers_in_turn(const std::vector<std::int64_t>& bounds_ns, const
     }
     next = end;
   }
+  return between;
+}
+
+// Optimizers that step in turn (a GAN, an actor and a critic, one optimizer for the embeddings) reduce other gradients
+// between each two of their steps. Returns the number of optimizer steps of one step: the shortest period of the
+// gradients between the bounds that is repeated at least once; 0 if there is none.
+std::size_t period_of(const std::vector<Gradients>& between) {
+  constexpr std::size_t most = 8;
   for (std::size_t period = 1; period <= most && 2 * period <= between.size(); ++period) {
     bool repeats = true;
     for (std::size_t i = period; i < between.size(); ++i) repeats = repeats && between[i] == between[i - period];
     if (repeats) return period;
   }
-  return 1;
+  return 0;
+}
+
+// Returns true if several of these sets of gradients are at least twice as large as several others: those of two models.
+bool of_two_sizes(std::vector<Gradients> between) {
+  std::erase(between, Gradients{0, 0});
+  if (between.size() < 4) return false;
+  const bool sized = std::ranges::all_of(between, [](const Gradients& one) { return one.second > 0; });
+  std::vector<std::int64_t> sizes;
+  for (const Gradients& one : between) sizes.push_back(sized ? one.second : one.first);
+  std::ranges::sort(sizes);
+  return sizes[sizes.size() - 2] / 2 >= sizes[1];
 }
 
 HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const std::vector<Span>& forwards) {
@@ -96,8 +114,10 @@ HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const 
   if (optimizers.size() >= 2) {
     found.source = StepSource::optimizers;
     for (const Span& span : optimizers) bounds.push_back(span.end_ns);
-    const std::size_t in_turn = optimizers_in_turn(bounds, rank.gradients);
+    const std::vector<Gradients> between = gradients_between(bounds, rank.gradients);
+    const std::size_t period = period_of(between), in_turn = std::max<std::size_t>(1, period);
     found.optimizers_in_turn = static_cast<std::int64_t>(in_turn);
+    found.optimizers_mixed = period == 0 && of_two_sizes(between);
     std::vector<std::int64_t> whole;  // iterations of all optimizers
     for (std::size_t i = 0; i < bounds.size(); i += in_turn) whole.push_back(bounds[i]);
     bounds = std::move(whole);

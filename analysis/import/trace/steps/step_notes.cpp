@@ -51,4 +51,12 @@ Note note_on_batches(const RankTrace& rank) {
       "throughput, global batch and learning rate are those of this batch; give --batch-per-worker for another one"};
 }
 
+Note note_on_mixed_optimizers(std::int64_t steps) {
+  return {Severity::warning, "optimizers_mixed", steps,
+          "the gradients between optimizer steps have several sizes in no order that repeats: the job trains several "
+          "models, or accumulates gradients over several numbers of micro-batches",
+          "a step lasts from one optimizer step to the next, so step times, their median and predictions mix unequal "
+          "steps; call prof.step() once per iteration of the whole training"};
+}
+
 }  // namespace ddpprof::import

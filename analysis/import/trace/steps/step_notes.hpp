@@ -15,4 +15,7 @@ std::vector<Note> notes_on_durations(std::span<const ingest::StepFact> steps, st
 // The warning that the batches of steps differ.
 Note note_on_batches(const RankTrace&);
 
+// Returns the warning about steps that are bounded by the optimizers of several models in no order that repeats.
+Note note_on_mixed_optimizers(std::int64_t steps);
+
 }  // namespace ddpprof::import

@@ -107,6 +107,9 @@ TEST(FindSteps, OptimizersThatStepInTurnAreOneStep) {
   EXPECT_EQ(steps({d, d, d, d, d}), (std::pair<std::int64_t, std::size_t>{1, 4}));
   EXPECT_EQ(steps({d, g, d, d, g, g, d}), (std::pair<std::int64_t, std::size_t>{1, 6}));
   EXPECT_EQ(of_optimizers({d, g, d, g, d, g, d}).steps[0].time.end_ns, 290);
+  EXPECT_TRUE(of_optimizers({d, g, d, d, g, g, d}).optimizers_mixed);
+  EXPECT_FALSE(of_optimizers({d, g, d, g, d, g, d}).optimizers_mixed);
+  EXPECT_FALSE(of_optimizers({d, d, none, d, d, g}).optimizers_mixed) << "one step that differs";
 }
 
 // Rounded to microseconds, an annotation may begin one before its neighbour's end.
