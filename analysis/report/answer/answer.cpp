@@ -107,9 +107,7 @@ bool keeps_global_batch(const Source& source) {
          static_cast<double>(most->global_batch()) <= equal * static_cast<double>(least->global_batch());
 }
 
-std::string predicted_sentence(const Source& source, const Curve& curve) {
-  const GlanceStep& step = curve.back();
-  if (step.measured) return "";
+std::string prediction_text(const Source& source, const Curve& curve, const GlanceStep& step) {
   std::string text = fmt::format("N = {}: {}", step.workers,
                                  predicted_text(step.step_s, step.low_s, step.high_s, step.confidence, step.wide()));
   // Without N = 1, a table of step times has an efficiency relative to its fewest ranks, and measured steps have none.
@@ -129,6 +127,20 @@ std::string predicted_sentence(const Source& source, const Curve& curve) {
                         predicted_text(*step.dedicated_s, own.low_s, own.high_s, step.confidence, own.wide()));
   }
   return text + ".";
+}
+
+// Returns the prediction for the largest N, and, if this is far away, for the largest N near the measured ones.
+std::string predicted_sentence(const Source& source, const Curve& curve) {
+  const GlanceStep& last = curve.back();
+  if (last.measured) return "";
+  std::string text = prediction_text(source, curve, last);
+  constexpr std::int64_t near = 4;  // times the largest measured N
+  const GlanceStep* measured = largest_measured(curve);
+  if (measured == nullptr || last.workers <= near * measured->workers) return text;
+  const auto other = std::ranges::find_if(curve.rbegin(), curve.rend(), [&](const GlanceStep& step) {
+    return !step.measured && step.workers > measured->workers && step.workers <= near * measured->workers;
+  });
+  return other == curve.rend() ? text : text + " " + prediction_text(source, curve, *other);
 }
 
 // Without samples the throughput is in steps of all workers: every N has the same batch per worker.
@@ -225,6 +237,11 @@ std::string binds_sentence(const Curve& curve, bool with_meanings) {
   if (&last != first && !last.bound.empty() && (first == nullptr || first->bound != last.bound))
     text += (text.empty() ? "" : ", ") + bound_text(last, with_meanings);
   if (text.empty()) return "";
+  if (!last.dedicated_bound.empty() && last.dedicated_bound != last.bound) {
+    const std::string_view meaning = with_meanings ? term_meaning(last.dedicated_bound) : std::string_view();
+    text += fmt::format(", with own cores for each rank {}{}", last.dedicated_bound,
+                        meaning.empty() ? "" : fmt::format(" ({})", meaning));
+  }
   text += ".";
   const bool host = (first != nullptr && first->bound == "host") || last.bound == "host";
   if (host) text += fmt::format(" Usual remedies: {}.", fit::host_remedies);

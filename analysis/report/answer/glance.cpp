@@ -98,6 +98,7 @@ void add_dedicated(const Source& source, Steps& steps) {
   for (const Row& row : table->rows) {
     const auto at = steps.find({words(*table, row, "strategy"), whole(*table, row, "workers")});
     if (at == steps.end()) continue;
+    at->second.dedicated_bound = words(*table, row, "bound");
     at->second.dedicated_s = value_of<double>(*table, row, "step_s");
     at->second.dedicated_low_s = value_of<double>(*table, row, "step_low_s");
     at->second.dedicated_high_s = value_of<double>(*table, row, "step_high_s");

@@ -34,6 +34,7 @@ struct GlanceStep {
   std::string bound;
   bool own_cores = false;  // predicted for ranks with own cores, because sharing is not modelled
   std::optional<double> dedicated_s, dedicated_low_s, dedicated_high_s;  // with own cores for every rank
+  std::string dedicated_bound;
 
   bool wide() const;  // the interval spans more than a factor of 3
 };
