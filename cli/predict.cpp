@@ -180,6 +180,11 @@ class PredictSubcommand final : public Subcommand {
                       "that can be predicted",
                       "for other trainings --all-reduce; ddpprof report FILE.db --report sharding lists the units");
       fit::PredictResult result = fit::predict_all(database, options);
+      if (global_batch_ && result.strong.empty())
+        throw Failure(ExitCode::usage,
+                      "--global-batch is for DDP and DataParallel, and the predictions of this file are of a sharded "
+                      "training (FSDP), whose compute at another batch is not predicted",
+                      "measure the training with the batch per worker of each N: global batch / (N · accumulation)");
       result.notes.insert(result.notes.end(), notes.begin(), notes.end());
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};

@@ -44,7 +44,9 @@ Calibrations calibrate(const StepModel& model, const StepParameters& parameters,
     }
     one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
     one.waiting_less_1 = std::expm1(one.waiting);
+    one.step_of_waiting = workers > 1 ? one.step : 0.0;
     one.step_factor = std::exp(one.step);
+    one.waiting_step_factor = std::exp(one.step_of_waiting);
     all.push_back(one);
   }
   std::sort(all.begin(), all.end(), [](const Calibration& a, const Calibration& b) {
@@ -102,10 +104,12 @@ Calibration weighted_mean(const Calibrations& all, const std::vector<double>& we
     sum.missing_s += weights[i] * all[i].missing_s;
     sum.missed += weights[i] * all[i].missed;
     sum.step += weights[i] * all[i].step;
+    sum.step_of_waiting += weights[i] * all[i].step_of_waiting;
     sum.raw += weights[i] * all[i].raw;
   }
   sum.waiting_less_1 = std::expm1(sum.waiting);
   sum.step_factor = std::exp(sum.step);
+  sum.waiting_step_factor = std::exp(sum.step_of_waiting);
   return sum;
 }
 
@@ -160,8 +164,8 @@ Terms calibrated(Terms terms, const Calibration& calibration, double drift, bool
   const double by_communication_s = calibration.missed * terms.communication_s;
   if (std::abs(by_communication_s) < std::abs(correction_s)) correction_s = by_communication_s;
   if (other_links && std::abs(calibration.missing_s) < std::abs(correction_s)) correction_s = calibration.missing_s;
-  const double waiting =
-      waiting_s > 0.0 ? step * (drift == 0.0 ? 1.0 : std::exp(drift)) * (1.0 + correction_s / waiting_s) : step;
+  double waiting = calibration.waiting_step_factor;
+  if (waiting_s > 0.0) waiting = waiting * (drift == 0.0 ? 1.0 : std::exp(drift)) * (1.0 + correction_s / waiting_s);
   for (double* part : {&terms.compute_s, &terms.host_s, &terms.host_gap_s, &terms.other_s, &terms.input_s})
     *part *= step;
   for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {

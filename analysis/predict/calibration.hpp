@@ -2,9 +2,9 @@
 // measured N.
 //
 // Each measured N gives one calibration. Compute, input and gaps are that N's own medians, so a difference is first
-// attributed to the waiting (exposed communication and skew); the rest is spread over the whole step. Between measured
-// ranks per host, and then between measured N, calibrations are interpolated in the logarithm. Beyond them the last one
-// is kept.
+// attributed to the waiting (exposed communication and skew); the rest is spread over the whole step. One rank does not
+// communicate: the calibration of N = 1 corrects the step without its communication. Between measured ranks per host,
+// and then between measured N, calibrations are interpolated in the logarithm. Beyond them the last one is kept.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,15 @@ namespace ddpprof::fit {
 struct Calibration {
   std::int64_t workers = 1;
   std::int64_t ranks_per_machine = 1;
-  double waiting = 0.0;         // of exposed communication and skew, within a factor of five either way
-  double missing_s = 0.0;       // missing waiting at this N
-  double missed = 0.0;          // missing waiting over the communication in flight; not a logarithm
-  double step = 0.0;            // of the whole step, after the waiting is corrected
-  double raw = 0.0;             // of the whole step, before any correction
-  double waiting_less_1 = 0.0;  // exp(waiting) - 1
-  double step_factor = 1.0;     // exp(step)
+  double waiting = 0.0;              // of exposed communication and skew, within a factor of five either way
+  double missing_s = 0.0;            // missing waiting at this N
+  double missed = 0.0;               // missing waiting over the communication in flight; not a logarithm
+  double step = 0.0;                 // of the whole step, after the waiting is corrected
+  double step_of_waiting = 0.0;      // the part of `step` that also corrects communication: 0 at N = 1
+  double raw = 0.0;                  // of the whole step, before any correction
+  double waiting_less_1 = 0.0;       // exp(waiting) - 1
+  double step_factor = 1.0;          // exp(step)
+  double waiting_step_factor = 1.0;  // exp(step_of_waiting)
 };
 
 using Calibrations = std::vector<Calibration>;  // by ranks per host, then N

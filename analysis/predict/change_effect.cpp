@@ -36,7 +36,7 @@ void add_speedup(WhatIfRow& row, const std::vector<std::vector<double>>& before_
 std::vector<std::vector<double>> steps_at_ends(const Predictor& predictor, const StepCase& at, std::size_t most) {
   std::vector<std::vector<double>> all;
   for (const StepCase& end : link_ends(at))
-    all.push_back(predictor.prepared().samples.steps_s(end, drift_sd(predictor, at.machine), most));
+    all.push_back(predictor.steps_s(end, most));
   return all;
 }
 

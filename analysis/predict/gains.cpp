@@ -25,7 +25,7 @@ std::vector<TermGain> recorded_gains(const Terms& terms) {
 std::vector<TermGain> gains(const Predictor& predictor, std::int64_t workers, const WhatIf& change) {
   const MeasuredJob& job = predictor.job();
   const Machine machine = job.machine_for(workers);
-  if (job.is_ddp() && job.models().measured.imported && workers > 1 && !change.any() && communication_refusal(job))
+  if (job.is_ddp() && workers > 1 && !change.any() && communication_refusal(job))
     if (const std::optional<Terms> recorded = predictor.recorded(workers)) return recorded_gains(*recorded);
   const auto step_s = [&](std::vector<Term> free) {
     WhatIf freed = change;

@@ -128,8 +128,9 @@ std::optional<NextMeasurement> next_batch(const Predictor& predictor, std::int64
   const auto width = [&](double variance) { return std::expm1(z * std::sqrt(variance)); };
   // Noise of the ratio of two runs.
   const double noise = std::hypot(sweep_noise, least.compute_noise);
-  return NextMeasurement{least.machine.workers, false, width(covariance(steps, steps)),
-                         width(left_of(steps, read, noise)), batch};
+  const NextMeasurement next{least.machine.workers, false, width(covariance(steps, steps)),
+                             width(left_of(steps, read, noise)), batch};
+  return next.then >= worth_saying * next.now ? std::nullopt : std::optional(next);
 }
 
 }  // namespace ddpprof::fit

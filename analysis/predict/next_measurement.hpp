@@ -28,8 +28,8 @@ struct NextMeasurement {
 std::optional<NextMeasurement> next_measurement(const Predictor&, std::int64_t workers);
 
 // Returns how much a run with the change's batch would narrow the interval under the change. Empty if the change has
-// the measured batch, or if its batch was measured. Throws std::invalid_argument if the change cannot be applied at
-// this N.
+// the measured batch, if its batch was measured, or if the run would not narrow the interval by a fifth. Throws
+// std::invalid_argument if the change cannot be applied at this N.
 std::optional<NextMeasurement> next_batch(const Predictor&, std::int64_t workers, const WhatIf&);
 
 }  // namespace ddpprof::fit

@@ -70,12 +70,16 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
   }
   if (job.is_ddp() && workers > 1 && !all_reduce.forms.empty())
     if (const auto& regimes = all_reduce.picked().form.regimes) add(regimes_text(predictor, *regimes, workers));
-  if (calibrations.empty()) {
+  if (predictor.takes_shared_step(workers)) {
+    add("the model with own cores gives a longer step: the step with shared cores is used");
+  } else if (calibrations.empty()) {
     add("not corrected with measured data: no step was measured on such a machine");
   } else if (std::abs(used.waiting) >= 0.005 || std::abs(used.step) >= 0.005) {
     char scaled[160];
-    std::snprintf(scaled, sizeof scaled, "model corrected with measured data: communication × %.3f, whole step × %.3f",
-                  std::exp(used.waiting), std::exp(used.step));
+    const bool whole = used.step_of_waiting == used.step;
+    std::snprintf(scaled, sizeof scaled, "model corrected with measured data: communication × %.3f, %s × %.3f",
+                  std::exp(whole ? used.waiting : used.waiting + used.step_of_waiting),
+                  whole ? "whole step" : "rest of the step", std::exp(used.step));
     add(scaled);
   }
   const std::int64_t per_node = job.options().gpus_per_node;

@@ -57,6 +57,12 @@ double least_s(const PreparedModel& prepared, const Machine& machine) {
 }  // namespace
 
 Predictor make_predictor(std::shared_ptr<const Models> models, std::string strategy, const PredictOptions& options) {
+  std::shared_ptr<const Predictor> sharing;
+  PredictOptions shared = options;
+  shared.dedicated = false;
+  const auto& ddp = models->measured.ddp;
+  if (options.dedicated && strategy == "ddp" && !ddp.empty() && ddp.begin()->second.machine.device != "cuda")
+    sharing = std::make_shared<const Predictor>(make_predictor(models, strategy, shared));
   StepModel model(MeasuredJob(std::move(models), std::move(strategy), options));
   std::map<std::int64_t, stats::Interval> measured_intervals;
   for (const auto& [workers, profile] : model.job().profiles())
@@ -65,7 +71,7 @@ Predictor make_predictor(std::shared_ptr<const Models> models, std::string strat
   Calibrations calibrations = calibrate(model, best_fit);
   MonteCarlo samples = draw_samples(model);
   return Predictor({std::move(model), std::move(best_fit), std::move(calibrations), std::move(samples),
-                    std::move(measured_intervals)});
+                    std::move(measured_intervals), std::move(sharing)});
 }
 
 std::optional<Refusal> Predictor::refusal(std::int64_t workers, const WhatIf& change) const {
@@ -75,10 +81,45 @@ std::optional<Refusal> Predictor::refusal(std::int64_t workers, const WhatIf& ch
   return change_refusal_at(job(), workers, change);
 }
 
-Terms Predictor::modelled(const StepCase& at, double drift) const {
+std::optional<StepCase> Predictor::sharing_case(const StepCase& at) const {
+  if (prepared_.sharing == nullptr) return std::nullopt;
+  const std::int64_t workers = at.machine.workers;
+  if (prediction_refusal(prepared_.sharing->job(), workers)) return std::nullopt;
+  StepCase shared = prepared_.sharing->prepared().model.case_at(workers, at.change);
+  return shared.link_range ? std::nullopt : std::optional(std::move(shared));
+}
+
+Terms Predictor::own_terms(const StepCase& at, double drift) const {
   const Calibration calibration = calibration_for(prepared_.calibrations, at.machine);
   return with_all_work(
       calibrated(prepared_.model.terms(at, prepared_.best_fit), calibration, drift, at.link_range.has_value()), at);
+}
+
+std::optional<Terms> Predictor::faster_sharing(const StepCase& at, double drift, double own_s) const {
+  const std::optional<StepCase> shared = sharing_case(at);
+  if (!shared) return std::nullopt;
+  const Terms terms = prepared_.sharing->modelled(*shared, drift);
+  return terms.step_s() < own_s ? std::optional(terms) : std::nullopt;
+}
+
+Terms Predictor::modelled(const StepCase& at, double drift) const {
+  const Terms own = own_terms(at, drift);
+  return faster_sharing(at, drift, own.step_s()).value_or(own);
+}
+
+bool Predictor::takes_shared_step(std::int64_t workers) const {
+  const StepCase at = prepared_.model.case_at(workers);
+  return !at.measured && faster_sharing(at, 0.0, own_terms(at, 0.0).step_s()).has_value();
+}
+
+std::vector<double> Predictor::steps_s(const StepCase& at, std::size_t most) const {
+  std::vector<double> steps = prepared_.samples.steps_s(at, drift_sd(*this, at.machine), most);
+  if (const std::optional<StepCase> shared = sharing_case(at)) {
+    // Sample i of both has the same parameters, because both were drawn from the same models with the same seed.
+    const std::vector<double> sharing = prepared_.sharing->steps_s(*shared, most);
+    for (std::size_t i = 0; i < std::min(steps.size(), sharing.size()); ++i) steps[i] = std::min(steps[i], sharing[i]);
+  }
+  return steps;
 }
 
 Terms Predictor::central(std::int64_t workers) const {

@@ -28,6 +28,8 @@ struct StepEstimate {
   std::optional<Refusal> refusal;    // set by step_curve if an estimate is refused
 };
 
+class Predictor;
+
 // Everything that is computed once for all predictions.
 struct PreparedModel {
   StepModel model;
@@ -35,6 +37,8 @@ struct PreparedModel {
   Calibrations calibrations;  // of the best fit
   MonteCarlo samples;
   std::map<std::int64_t, stats::Interval> measured_intervals;  // by measured N: of its median step
+  // The same job with ranks that share cores, if each rank has its own here: own cores never make a step slower.
+  std::shared_ptr<const Predictor> sharing = nullptr;
 };
 
 // A value type, constant after construction: threads may share one.
@@ -53,11 +57,20 @@ class Predictor {
   // Returns the model's terms with the best-fit parameters, calibrated. Their parts have the model's meaning, the step
   // is the same as with as_measured().
   Terms modelled(const StepCase&, double drift = 0.0) const;
+  // Returns true if the model gives a longer step with own cores than with shared cores: the latter is used.
+  bool takes_shared_step(std::int64_t workers) const;
+  // Returns the calibrated step of each sample, or of the first `most`, with the drift beyond the measured data.
+  std::vector<double> steps_s(const StepCase&, std::size_t most) const;
   // Returns the median measured step, split by the mean shares of its steps. Empty if N was not measured on this
   // machine, or if the communication in flight was not recorded.
   std::optional<Terms> recorded(std::int64_t workers) const;
 
  private:
+  // Returns the same case with ranks that share cores; none if they do here too, or need links that were not measured.
+  std::optional<StepCase> sharing_case(const StepCase&) const;
+  std::optional<Terms> faster_sharing(const StepCase&, double drift, double own_s) const;
+  Terms own_terms(const StepCase&, double drift) const;
+
   PreparedModel prepared_;
 };
 

@@ -28,13 +28,12 @@ Growth growth_beyond(const Predictor& predictor, const Machine& machine, double 
 stats::Interval step_interval(const Predictor& predictor, const StepCase& at, double step_s, std::size_t samples,
                               double least_s) {
   const MeasuredJob& job = predictor.job();
-  const double confidence = job.options().confidence, drift = drift_sd(predictor, at.machine);
+  const double confidence = job.options().confidence;
   least_s = std::max(least_s, at.least_step_s);
   stats::Interval interval;
   bool first = true;
   for (const StepCase& end : link_ends(at)) {
-    const stats::Interval own =
-        interval_of(predictor.prepared().samples.steps_s(end, drift, samples), confidence, least_s);
+    const stats::Interval own = interval_of(predictor.steps_s(end, samples), confidence, least_s);
     interval.low = first ? own.low : std::min(interval.low, own.low);
     interval.high = first ? own.high : std::max(interval.high, own.high);
     interval.achieved_confidence = own.achieved_confidence;

@@ -14,7 +14,7 @@ namespace {
 // Returns why compute at this batch does not follow from measurements; empty if it does.
 std::string batch_refusal(const BatchFit& fit, std::int64_t measured, std::int64_t batch) {
   if (batch == measured) return "";
-  const std::string advice = ": measure it (measure.batches)";
+  const std::string advice = ": measure it (measure.batches, or ddpprof run --batches with a command)";
   if (fit.refused()) return "the fit of the measured batches is " + fit.status;
   if (!fit.usable) return "the only measured batch per worker is " + std::to_string(measured) + advice;
   if (batch >= fit.batches.front() && batch <= fit.batches.back()) return "";

@@ -225,6 +225,8 @@ TEST_F(CommandLine, PredictTakesTheCollectivesOfShardedTrainings) {
   // 8 all-gathers and 4 reduce-scatters of 5 to 264 kB, which take 20 to 120 µs in the logs.
   EXPECT_GT(rows[0]["communication_s"], 12 * 15e-6);
   EXPECT_LT(rows[0]["communication_s"], 12 * 120e-6);
+  EXPECT_THAT(ask({"--all-gather", gathers, "--reduce-scatter", scatters, "--global-batch", "64"}).messages,
+              HasSubstr("--global-batch is for DDP and DataParallel"));
   const Outcome exchanged = ask({"--all-gather", scatters, "--reduce-scatter", scatters});
   EXPECT_EQ(exchanged.code, 5);
   EXPECT_THAT(exchanged.messages, HasSubstr("it is not all_gather_perf"));

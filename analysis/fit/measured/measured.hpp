@@ -77,6 +77,8 @@ struct StepProfile {
   double forward_s = 0.0;   // forwards, and the backwards before the last one; on a device also the time between them
   double backward_s = 0.0;  // to the last gradient; dp: the backward phase
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
+  // N = 1: from the last gradient to the end of the last collective, which exchanges nothing. In no other part.
+  double calls_alone_s = 0.0;
   double optimizer_s = 0.0;
   double gap_s = 0.0;            // outside of every phase
   double idle_share = 0.0;       // of compute_s() in which the device runs no kernel; 0 on a CPU

@@ -15,6 +15,7 @@ namespace {
 struct Parts {
   double data, buffers, forward, backward, tail, optimizer;
   double before;  // outside of every phase, before the last backward: it delays the gradients and is not compute
+  double after;   // from the last gradient to the end of the last collective
   double compute() const { return forward + backward + optimizer; }
 };
 
@@ -44,6 +45,7 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
     const double left = step.device_idle_ns ? seconds(step.backward_ns - step.exposed_ns)
                                             : seconds(step.compute_ns) - parts.forward - parts.optimizer;
     parts.backward = std::clamp(left > 0.0 ? left : seconds(step.backward_ns), 0.0, seconds(step.backward_ns));
+    parts.after = seconds(step.backward_ns) - parts.backward;
     return parts;
   }
   parts.forward =
@@ -66,6 +68,7 @@ Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_col
   computed_ns = std::clamp(computed_ns, *step.backward_start_ns, end_ns);
   parts.backward = seconds(computed_ns - *step.backward_start_ns);
   const std::int64_t last_ns = std::max(computed_ns, last_collective_end_ns.value_or(computed_ns));
+  parts.after = seconds(std::min(last_ns, end_ns) - computed_ns);
   parts.tail = std::max(0.0, seconds(end_ns - last_ns));
   return parts;
 }
@@ -165,6 +168,7 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     pool.forward.push_back(parts.forward);
     pool.backward.push_back(parts.backward);
     pool.tail.push_back(parts.tail);
+    pool.calls_alone.push_back(pool.profile.machine.workers == 1 ? parts.after : 0.0);
     pool.optimizer.push_back(parts.optimizer);
     pool.gap.push_back(gap_s);
     const Idle idle = idle_of(step, parts, gap_s, between_s - others_s);
@@ -256,6 +260,7 @@ StepProfile condense(Pool& pool) {
   profile.forward_s = median_or(pool.forward, 0.0);
   profile.backward_s = median_or(pool.backward, 0.0);
   profile.tail_s = median_or(pool.tail, 0.0);
+  profile.calls_alone_s = median_or(pool.calls_alone, 0.0);
   profile.optimizer_s = median_or(pool.optimizer, 0.0);
   profile.gap_s = median_or(pool.gap, 0.0);
   profile.idle_share = median_or(pool.idle_share, 0.0);

@@ -34,8 +34,8 @@ std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
 // all-reduces of their sizes. The fit gives the growth and not the whole, because the measured time of small messages
 // is mostly the cost of a call, which does not grow with N. Without known sizes the messages count as the mean bucket.
 collective::Cost others_cost(const StepCase& at, const StepParameters& parameters) {
-  const StepProfile& profile = *at.profile;
-  if (!(profile.others_s > 0.0) || at.machine.workers < 2) return {};
+  if (at.others == nullptr || !(at.others->others_s > 0.0) || at.machine.workers < 2) return {};
+  const StepProfile& profile = *at.others;
   const double rounds = rounds_ratio(profile, at.change);
   if (!parameters.form) return {profile.others_s * rounds, 0.0, 0.0};
   std::vector<OtherMessage> messages = profile.others;
@@ -58,8 +58,8 @@ collective::Cost others_cost(const StepCase& at, const StepParameters& parameter
 
 // The others' part of the terms beside exposed_s.
 void add_others(Terms& terms, const StepCase& at, const collective::Cost& cost) {
-  if (at.machine.workers < 2) return;
-  terms.skew_s += at.profile->others_wait_s;
+  if (at.machine.workers < 2 || at.others == nullptr) return;
+  terms.skew_s += at.others->others_wait_s;
   terms.communication_s += cost.total_s();
   terms.latency_s += cost.latency_s;
   terms.bandwidth_s += cost.bandwidth_s + cost.reduction_s;
@@ -120,6 +120,7 @@ Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
   if (machine.workers == 1) {
     terms.compute_s += terms.exposed_s;  // one rank: the time after the last gradient is compute
     terms.exposed_s = 0.0;
+    terms.other_s += profile.calls_alone_s;
     return terms;
   }
   terms.communication_s = even.communication_s;
@@ -216,6 +217,7 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
     if (at.machine.workers == 1) {
       terms.compute_s += terms.exposed_s;
       terms.exposed_s = 0.0;
+      terms.other_s += profile.calls_alone_s;
       continue;
     }
     terms.communication_s = drawn.communication_s[i];

@@ -108,8 +108,9 @@ std::optional<Refusal> change_refusal_at(const MeasuredJob& job, std::int64_t wo
   if (servers && change.servers > workers)
     return Refusal{std::to_string(change.servers) + " servers are more than the number of workers"};
   if (workers == 1 && change.changes_links()) return Refusal{"a single rank does not communicate"};
-  if (workers == 1) return std::nullopt;
   // A changed step is the model's, also at a measured N.
+  if (auto refusal = phases_refusal(job)) return refusal;
+  if (workers == 1) return std::nullopt;
   if (auto refusal = communication_refusal(job)) return refusal;
   if (job.is_ddp()) {
     const FormFit& picked = job.models().all_reduce.picked();

@@ -103,14 +103,18 @@ double copy_back_s_per_byte(const MeasuredJob& job, const StepProfile& profile, 
   return one->second.compute_s() > 0.0 ? rate * profile.compute_s() / one->second.compute_s() : rate;
 }
 
+// Returns the profile, or if it is of one rank, which exchanges nothing, that of the smallest N above; nullptr if none
+// is.
+const StepProfile* of_several_ranks(const MeasuredJob& job, const StepProfile& profile) {
+  if (profile.machine.workers > 1) return &profile;
+  const auto next = job.profiles().upper_bound(1);
+  return next == job.profiles().end() ? nullptr : &next->second;
+}
+
 // Buffers are broadcast along a tree: their time follows log2 N from the nearest N at which there was a broadcast.
 double buffers_s(const MeasuredJob& job, const StepProfile& profile, const Machine& machine) {
   if (machine.workers == 1) return profile.buffers_s;
-  const StepProfile* source = profile.machine.workers > 1 ? &profile : nullptr;
-  if (!source) {
-    const auto next = job.profiles().upper_bound(1);
-    if (next != job.profiles().end()) source = &next->second;
-  }
+  const StepProfile* source = of_several_ranks(job, profile);
   if (!source) return 0.0;
   return source->buffers_s * std::log2(static_cast<double>(machine.workers)) /
          std::log2(static_cast<double>(source->machine.workers));
@@ -155,6 +159,7 @@ StepCase step_case(const MeasuredJob& job, const Machine& machine, const WhatIf&
   if (!change.frees(Term::sharing)) at.least_step_s = all_work_s(job, at);
   if (!at.ddp) return at;
   if (!change.frees(Term::skew)) at.lateness = lateness(job, profile, machine);
+  at.others = of_several_ranks(job, profile);
   at.buckets = buckets_under(job, profile, change);
   at.copy_back_s_per_byte = copy_back_s_per_byte(job, profile, buckets_of(job, profile));
   if (machine.workers > 1) at.slowdown = slowdown(job);

@@ -17,6 +17,7 @@ struct StepCase {
   Machine linked;  // the machine with the nodes whose links the ranks use: cores of their own do not move ranks
   WhatIf change;
   const StepProfile* profile = nullptr;
+  const StepProfile* others = nullptr;  // ddp: with the collectives besides the buckets; N = 1 shows none
   const BatchFit* batch_fit = nullptr;
   const CopyFit* copy_fit = nullptr;
   bool measured = false;              // the profile was taken on this very machine

@@ -154,6 +154,15 @@ TEST(BatchWhatIf, WithOneBatchNotesNameTheAssumptionAndTheMeasurement) {
   EXPECT_TRUE(messages(predict_all(before.get(), options).notes, "batch_assumed").empty());
 }
 
+// The interval at N = 64 is that of the communication: a batch of 33 instead of 32 adds next to nothing to it.
+TEST(BatchWhatIf, AMeasurementThatDoesNotNarrowTheIntervalIsNotAdvised) {
+  TemporaryDatabase database("batches-no-gain");
+  synthetic::add_ddp(database.get(), gpus(), {1, 2, 4}, 1);
+  const PredictResult result = predict_all(database.get(), asking(33, {64}));
+  ASSERT_EQ(result.what_ifs.size(), 1U);
+  EXPECT_TRUE(result.next_batch.empty()) << result.next_batch.at("ddp").then / result.next_batch.at("ddp").now;
+}
+
 TEST(BatchWhatIf, WithRefusedBatchesThePredictionEqualsThatOfOneBatch) {
   const Truth truth = gpus();
   TemporaryDatabase odd("batches-odd"), one("batches-odd-one");

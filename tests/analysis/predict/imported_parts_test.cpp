@@ -61,6 +61,9 @@ TEST(ImportedParts, PhasesLongerThanTheStepRefuseThePrediction) {
   EXPECT_EQ(reason_for(database.get(), at_workers({8})), "");
   database.get().sql().exec("UPDATE step SET optimizer_ns = duration_ns");
   EXPECT_THAT(reason_for(database.get(), at_workers({8})), HasSubstr("of the step in sum"));
+  const PredictResult measured = predict_all(database.get(), at_workers({2}, {"compute=2x"}));
+  EXPECT_TRUE(measured.what_ifs.empty());
+  EXPECT_THAT(message_of(measured, "what_if_none"), HasSubstr("of the step in sum"));
 }
 
 TEST(ImportedParts, WithoutPhasesOtherNAreRefusedWithTheReason) {
@@ -99,6 +102,20 @@ TEST(ImportedParts, WithoutMessageSizesChangesAreRefused) {
     for (const TermGain& gain : result.why.at(0).gains) sum += gain.share;
     EXPECT_GT(sum, 0.5) << "the parts of the measured step";
   }
+}
+
+// All-reduces that take less time the larger they are: no model fits them, so other N and changes are refused alike.
+TEST(ImportedParts, AnUnusableFitAnswersNoChange) {
+  TemporaryDatabase database("unusable");
+  add_import(database.get(), {2});
+  database.get().sql().exec(
+      "UPDATE collective SET skew_ns = 0, end_ns = start_ns + CASE bucket WHEN 0 THEN 400000000 WHEN 2 THEN 20000000 "
+      "ELSE 1000000 END");
+  const PredictResult result = predict_all(database.get(), at_workers({2, 8}, {"bandwidth=2x"}));
+  EXPECT_EQ(result.predictions.size(), 1U);
+  EXPECT_THAT(message_of(result, "prediction_none"), HasSubstr("all-reduce: not usable"));
+  EXPECT_TRUE(result.what_ifs.empty());
+  EXPECT_THAT(message_of(result, "what_if_none"), HasSubstr("all-reduce: not usable"));
 }
 
 TEST(ImportedParts, AChangeOfAnUnknownBatchIsRefused) {

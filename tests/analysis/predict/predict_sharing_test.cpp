@@ -43,6 +43,59 @@ TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
   }
 }
 
+// A script that calls all_reduce for each gradient, also alone: at N = 1 the calls take 250 ms and exchange nothing.
+TEST(PredictSharing, CallsOfASingleRankAreNoCommunicationAndCorrectNone) {
+  Truth truth;
+  truth.cores = 2;
+  TemporaryDatabase database("calls-alone");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  const std::string alone_only =
+      " IN (SELECT s.id FROM shard s JOIN measurement m ON m.id = s.measurement_id WHERE m.world_size = 1)";
+  database.get().sql().exec(
+      "UPDATE step SET duration_ns = duration_ns + 250000000, backward_ns = backward_ns + 250000000, "
+      "communication_ns = 250000000, exposed_ns = 250000000 WHERE shard_id" + alone_only +
+      "; UPDATE phase SET duration_ns = duration_ns + 250000000 WHERE name = 'backward' AND step_id IN (SELECT id FROM "
+      "step WHERE shard_id" + alone_only +
+      "); UPDATE collective SET end_ns = end_ns + 250000000 WHERE bucket = 2 AND shard_id" + alone_only);
+  PredictOptions options;
+  options.workers = {1, 2, 8};
+  options.dedicated = true;
+  const std::vector<Prediction> rows = predict_all(database.get(), options).predictions;
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].exposed_s, 0.0);
+  EXPECT_GT(rows[0].other_s, 0.25) << "the calls";
+  for (const Prediction& row : {rows[1], rows[2]})
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(alone(truth), row.world_size), 1.0, 0.1)
+        << row.world_size << " " << row.note;
+}
+
+// Ranks that share cores were measured to take half of the time that the model expects even with own cores.
+TEST(PredictSharing, OwnCoresAreNeverSlowerThanSharedCores) {
+  Truth truth;
+  truth.cores = 2;
+  TemporaryDatabase database("own-slower");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  database.get().sql().exec(
+      "UPDATE step SET duration_ns = duration_ns / 2 WHERE shard_id IN (SELECT s.id FROM shard s JOIN measurement m ON "
+      "m.id = s.measurement_id WHERE m.world_size = 2)");
+  PredictOptions options;
+  options.workers = {2, 3, 4, 8};
+  options.what_if = parse_what_if(std::vector<std::string>{"bandwidth=2x"});
+  const PredictResult shared = predict_all(database.get(), options);
+  options.dedicated = true;
+  const PredictResult own = predict_all(database.get(), options);
+  ASSERT_EQ(own.predictions.size(), shared.predictions.size());
+  for (std::size_t i = 0; i < own.predictions.size(); ++i) {
+    const Prediction &one = own.predictions[i], &other = shared.predictions[i];
+    EXPECT_LE(one.step_s, other.step_s * (1.0 + 1e-9)) << one.world_size << " " << one.note;
+    EXPECT_LE(one.step_low_s, other.step_low_s * 1.01) << one.world_size;
+  }
+  EXPECT_THAT(own.predictions[0].note, testing::HasSubstr("the step with shared cores is used"));
+  ASSERT_EQ(own.what_ifs.size(), shared.what_ifs.size());
+  for (std::size_t i = 0; i < own.what_ifs.size(); ++i)
+    EXPECT_LE(own.what_ifs[i].changed_step_s, shared.what_ifs[i].changed_step_s * (1.0 + 1e-9));
+}
+
 TEST(PredictSharing, ReplicasOfOneProcessCannotHaveMachinesOfTheirOwn) {
   TemporaryDatabase database("dp-dedicated");
   synthetic::add_dp(database.get(), contended(), {1, 2, 4}, 1);
