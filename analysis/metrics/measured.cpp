@@ -163,6 +163,8 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
                                             : configuration.warmup;
     kept.push_back(std::move(step));
   }
+  for (Configuration& configuration : all)
+    if (!configuration.untraced.empty()) configuration.unprofiled = without_profiler(configuration);
   return all;
 }
 

@@ -48,12 +48,15 @@ struct Configuration {
   bool world_size_known = true;            // false: world_size is a lower bound
   bool step_times_only = false;            // a table of step times
   std::vector<RunStep> measured, unwrapped, untraced, warmup;
+  std::vector<RunStep> unprofiled;  // without_profiler(); empty without untraced steps
   bool host_known() const { return !measured.empty() && measured.front().host_known; }
   std::int64_t incomplete_steps = 0;  // measured steps that a rank did not record; they are left out
 
   // The steps whose durations are the step time: those timed without the profiler if there are any, otherwise
   // `measured`.
   const std::vector<RunStep>& timed() const { return untraced.empty() ? measured : untraced; }
+  // The steps whose parts are those of the step time: `measured`, without the cost of the profiler if it is known.
+  const std::vector<RunStep>& parts() const { return untraced.empty() ? measured : unprofiled; }
   std::int64_t global_batch() const { return replicas.value_or(world_size) * batch_per_worker * accumulation; }
 };
 
@@ -72,6 +75,9 @@ class Repeats {
 
 // Returns trainings and imports, ordered by model, strategy, batch, world size. Throws SQLite::Exception.
 std::vector<Configuration> read_configurations(SQLite::Database&);
+
+// Returns the measured steps as they would be without the profiler (fit::ProfilerCost), as in predictions.
+std::vector<RunStep> without_profiler(const Configuration&);
 
 fit::WorkloadKey workload_of(const Configuration&);
 

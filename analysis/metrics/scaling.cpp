@@ -73,7 +73,7 @@ std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& 
     if (!c->communication_known) continue;
     measured.push_back({c->strategy,
                         {c->world_size, median_of(c->timed(), &RunStep::duration_s).mid,
-                         median_of(c->measured, &RunStep::exposed_s).mid}});
+                         median_of(c->parts(), &RunStep::exposed_s).mid}});
   }
   return measured;
 }

@@ -34,6 +34,11 @@ Table table_of_configurations(std::string name, std::string title, std::string n
   return table;
 }
 
+bool timed_without_profiler(const Source& source) {
+  return std::ranges::any_of(source.configurations,
+                             [](const metrics::Configuration& c) { return !c.untraced.empty(); });
+}
+
 std::map<std::int64_t, std::size_t> configuration_of_measurement(const Source& source) {
   std::map<std::int64_t, std::size_t> of;
   for (std::size_t i = 0; i < source.configurations.size(); ++i) {

@@ -37,6 +37,9 @@ Row configuration_cells(const metrics::Configuration&);
 inline constexpr int configuration_column_count = 4;
 Table table_of_configurations(std::string name, std::string title, std::string note);
 
+// Returns true if steps were timed without the profiler besides those that it recorded.
+bool timed_without_profiler(const Source&);
+
 // Returns the index into Source::configurations by measurement id.
 std::map<std::int64_t, std::size_t> configuration_of_measurement(const Source&);
 

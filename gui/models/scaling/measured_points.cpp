@@ -12,7 +12,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configurat
   std::vector<MeasuredPoint> points;
   for (const metrics::Configuration* c : metrics::scaling_configurations(configurations)) {
     if (c->strategy != strategy) continue;
-    const auto median = [&](double RunStep::*field) { return metrics::median_of(c->measured, field).mid; };
+    const auto median = [&](double RunStep::*field) { return metrics::median_of(c->parts(), field).mid; };
     MeasuredPoint point;
     point.strategy = strategy;
     point.workers = c->world_size;
@@ -50,11 +50,13 @@ StepParts parts(const MeasuredPoint& point) {
     of.exposed_s = point.copy_s;
   } else {
     of.overlapped_s = std::clamp(point.overlapped_s, 0.0, std::max(0.0, point.compute_s));
-    of.skew_s = std::clamp(point.exposed_wait_s, 0.0, std::max(0.0, point.exposed_s));
-    of.exposed_s = point.exposed_s - of.skew_s;
+    if (point.workers > 1) {  // one rank exchanges nothing: its calls are other time
+      of.skew_s = std::clamp(point.exposed_wait_s, 0.0, std::max(0.0, point.exposed_s));
+      of.exposed_s = point.exposed_s - of.skew_s;
+    }
   }
   of.input_s = point.data_wait_s + point.host_to_device_s;
-  // The parts are those of steps with the profiler, which makes work longer, but neither waits nor communication.
+  // Medians of parts may add up to more than the median step; waits and communication are kept.
   const double left_s = point.step_s.mid - of.exposed_s - of.skew_s - of.input_s;
   const double worked_s = point.compute_s + point.host_s;
   const double kept = worked_s > 0.0 ? std::clamp(left_s / worked_s, 0.0, 1.0) : 1.0;

@@ -113,6 +113,11 @@ Table process_groups_table(const Source& source) {
                  seconds("skew_s", "skew", "time_s"), seconds("exposed_s", "exposed", "time_s"),
                  share("waiting_share", "waiting calls"), text("peers", "peers"),
                  quantity("largest_split", "largest split", "×")});
+  if (timed_without_profiler(source)) {
+    table.note += " Recorded jobs: the steps are those with the profiler.";
+    for (Column& column : table.columns)
+      if (column.name == "exposed_s") column.title = "exposed, with profiler";
+  }
   table.key_columns += 5;
   const std::map<std::int64_t, double> steps = rank_steps(source);
   const auto of = configuration_of_measurement(source);

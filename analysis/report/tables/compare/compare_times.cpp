@@ -70,7 +70,7 @@ std::vector<Difference> differences(const Paired& paired, const std::function<bo
       if (stopped()) return {};
       if (part.value == &metrics::RunStep::host_s && !(pair.a->host_known() && pair.b->host_known())) continue;
       const auto of = [&](const metrics::Configuration& c) -> const std::vector<metrics::RunStep>& {
-        return part.value == &metrics::RunStep::duration_s ? c.timed() : c.measured;
+        return part.value == &metrics::RunStep::duration_s ? c.timed() : c.parts();
       };
       std::optional<Difference> d =
           judged(pair, part.name, by_repeat(of(*pair.a), part.value), by_repeat(of(*pair.b), part.value));
@@ -86,7 +86,8 @@ std::vector<Difference> differences(const Paired& paired, const std::function<bo
 Table compare_time_table(const std::vector<Difference>& all) {
   Table table = pair_table("compare_time", "Where the time differs");
   table.note = fmt::format(
-      "Medians over measured steps, as in the step and time tables. B / A has a {} % interval; repeats and steps are "
+      "Medians over measured steps, as in the step and time tables; parts of recorded jobs are without the profiler's "
+      "cost, as their steps are. B / A has a {} % interval; repeats and steps are "
       "resampled, and few repeats make it wider. Different: the interval excludes 1; if a file has only one repeat, it "
       "excludes the whole range ± {} %, by which two runs may differ. No difference shown: the interval includes 1 and "
       "lies within ± {} %. If some steps have a time of 0, there is no ratio, and the interval of B − A is used. "

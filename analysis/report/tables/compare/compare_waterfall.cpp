@@ -52,9 +52,9 @@ class StepTerms {
   StepTerms(const metrics::Configuration& c, bool host) {
     std::map<std::int64_t, Repeat> by_measurement;
     std::vector<double> durations_s;
-    for (const metrics::RunStep& step : c.measured) durations_s.push_back(step.duration_s);
+    for (const metrics::RunStep& step : c.parts()) durations_s.push_back(step.duration_s);
     const double longest_s = durations_s.empty() ? 0.0 : fit::most_medians_of_a_step * stats::median(durations_s);
-    for (const metrics::RunStep& step : c.measured)
+    for (const metrics::RunStep& step : c.parts())
       if (step.duration_s > 0.0 && step.duration_s <= longest_s)
         by_measurement[step.measurement].shares.push_back(shares_of_step(step, c.strategy, c.world_size > 1, host));
     for (const metrics::RunStep& step : c.timed()) by_measurement[step.measurement].step_s.push_back(step.duration_s);

@@ -85,6 +85,10 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
            ? " Host: the device waits for the host's launches."
            : "") +
       bound_text(rows);
+  if (std::ranges::any_of(rows, [](const auto& row) { return row.note.starts_with("measured;"); }))
+    table.note +=
+        " At a measured N, low and high are of its median step at the same confidence; the tables of measured steps "
+        "and the answer have its 95 % interval.";
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),

@@ -73,6 +73,11 @@ Table ranks_table(const metrics::RankTimes& times) {
                    seconds("other_s", "other", "step_median_s"),
                    share("slowest_share", "slowest"),
                    share("last_share", "last")};
+  if (std::ranges::any_of(times.steps, [](const metrics::RankStep& step) { return step.kind == "untraced"; })) {
+    table.note += " The steps are those with the profiler; the step time of the other reports is without it.";
+    for (Column& column : table.columns)
+      if (column.name == "step_median_s" || column.name == "exposed_s") column.title += ", with profiler";
+  }
   hide_without_host(table);
   table.key_columns = 2;
   auto by_rank = measured_by_rank(times);

@@ -13,6 +13,9 @@ constexpr const char* step_rule =
     "A step's time is the mean over its ranks. Values are medians over the measured steps with the median's 95 % "
     "interval (whole repeats are resampled). ";
 constexpr const char* step_part_rule = "Parts of a step are means over the ranks, then medians over the steps. ";
+constexpr const char* without_profiler_rule =
+    " Recorded jobs: steps were timed without the profiler, and the parts are those of the recorded steps without the "
+    "profiler's cost, as in the predictions. The predictions use mean shares of the steps, and this table medians.";
 constexpr const char* overlap_rule =
     "Overlap rule “intersection”: overlapped = communication ∩ compute, exposed = communication − compute. ";
 
@@ -76,6 +79,11 @@ std::optional<double> speedup(const Source& source, const metrics::Configuration
   return throughput(c) / throughput(*one);
 }
 
+// Exposed communication over the step. One rank exchanges nothing, also if its collectives take time.
+Cell overhead(const metrics::Configuration& c, double step_s) {
+  return c.world_size == 1 ? Cell(0.0) : ratio(median(c.parts(), &metrics::RunStep::exposed_s), step_s);
+}
+
 }  // namespace
 
 Table step_table(const Source& source) {
@@ -113,7 +121,7 @@ Table step_table(const Source& source) {
     add(row, {static_cast<std::int64_t>(c.timed().size()), step.mid, step.low, step.high,
               std::min(metrics::confidence, step.achieved_confidence), few(c) ? Cell("range") : Cell(),
               where_positive(throughput(c)), known(faster), ratio(faster, static_cast<double>(c.world_size)),
-              c.communication_known ? ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid) : Cell(),
+              c.communication_known ? overhead(c, step.mid) : Cell(),
               known(unwrapped), known(cost), c.threads_per_rank > 0 ? Cell(c.threads_per_rank) : Cell(),
               c.oversubscription});
     table.rows.push_back(std::move(row));
@@ -135,11 +143,12 @@ Table time_table(const Source& source) {
         " On a GPU, forward, backward and optimizer are the times in which the host launches them; in imports, the "
         "times of the device. Host: the device waits for the host's launches: it runs no kernel, copy or collective, "
         "and the step does not wait for data.";
+  if (timed_without_profiler(source)) table.note += without_profiler_rule;
   add_parts(table);
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     Row row = configuration_cells(c);
-    for (const Field& part : parts) row.push_back(part_cell(c, part, median(c.measured, part.value)));
+    for (const Field& part : parts) row.push_back(part_cell(c, part, median(c.parts(), part.value)));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -182,19 +191,20 @@ Table overlap_table(const Source& source) {
                               "Overlapped share = overlapped / communication (as in HTA). Exposed share = exposed / "
                               "step. DDP's own Logger uses a different rule: it counts overlap from the start of "
                               "communication to the end of compute, which is an upper bound.");
+  if (timed_without_profiler(source)) table.note += without_profiler_rule;
   add(table,
       {seconds("step_median_s", "step"), seconds("compute_s", "compute"), seconds("communication_s", "communication"),
        seconds("overlapped_s", "overlapped", "communication_s"), seconds("exposed_s", "exposed", "communication_s"),
        share("overlapped_share", "overlapped share"), share("exposed_share", "exposed share of step")});
   for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
-    const double step = median(c.measured, &metrics::RunStep::duration_s);
-    const double communication = median(c.measured, &metrics::RunStep::communication_s);
-    const double overlapped = median(c.measured, &metrics::RunStep::overlapped_s);
-    const double exposed = median(c.measured, &metrics::RunStep::exposed_s);
+    const double step = median(c.timed(), &metrics::RunStep::duration_s);
+    const double communication = median(c.parts(), &metrics::RunStep::communication_s);
+    const double overlapped = median(c.parts(), &metrics::RunStep::overlapped_s);
+    const double exposed = median(c.parts(), &metrics::RunStep::exposed_s);
     Row row = configuration_cells(c);
     const auto if_known = [&](Cell cell) { return c.communication_known ? cell : Cell(); };
-    add(row, {step, median(c.measured, &metrics::RunStep::compute_s), if_known(communication), if_known(overlapped),
+    add(row, {step, median(c.parts(), &metrics::RunStep::compute_s), if_known(communication), if_known(overlapped),
               if_known(exposed), if_known(ratio(overlapped, communication)), if_known(ratio(exposed, step))});
     table.rows.push_back(std::move(row));
   }
