@@ -25,6 +25,14 @@ namespace {
 using ingest::LoadedShard;
 using ingest::Severity;
 
+// Returns the name of the file's clock. torch.profiler records the time of day, which all processes of a machine share.
+std::string clock_of(const ReadRank& file) {
+  if (!file.clock.empty()) return file.clock;
+  if (file.job && !file.job->boot_id.empty())
+    return fmt::format("{}, time of day from {}", file.job->boot_id, file.base_ns);
+  return file.file.string();
+}
+
 class JobWriter {
  public:
   JobWriter(store::Database& database, const ImportOptions& options, JobToWrite&& job, std::int64_t first_shard)
@@ -204,7 +212,7 @@ class JobWriter {
     std::vector<RankClock> clocks;
     for (const std::size_t index : of_shard_) {
       const ReadRank& file = job_.files[index];
-      clocks.push_back({file.clock.empty() ? file.file.string() : file.clock, file.base_ns});
+      clocks.push_back({clock_of(file), file.base_ns});
     }
     align_ranks(shards_, clocks);
   }
