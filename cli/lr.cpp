@@ -209,6 +209,13 @@ class LearningRateSubcommand final : public Subcommand {
         question.adaptive = optimizer_ == "adaptive";
         question.optimizer = optimizer_;
       }
+      question.target_loss = target_loss_;
+      question.target_steps = target_steps_;
+      question.epoch_known = scenario || samples_;
+      question.samples_to_target = samples;
+      for (const learning_rate::BatchSamples& one : epochs)
+        question.samples_to_target.push_back({one.batch, one.samples * static_cast<double>(options.samples)});
+      question.price_per_gpu_hour = price_;
       if (scenario) {
         options.adaptive_optimizer = question.adaptive.value_or(false);
       } else {
@@ -218,7 +225,10 @@ class LearningRateSubcommand final : public Subcommand {
             throw Failure(ExitCode::usage, "--noise-scale needs a base rate and the optimizer",
                           question.base_known ? "--optimizer sgd or adaptive" : "--base with the tuned rate",
                           "the recording does not contain it");
+          question.set_measured_noise_scale(measured);
           report::Report factors{"lr", "Learning rate", {report::rate_choice_table(question.choice())}};
+          if (!question.samples_to_target.empty())
+            factors.tables.push_back(scenario_queries::target_cost(question, nullptr, database));
           if (!measured.empty()) factors.tables.push_back(report::gradient_noise_table(measured));
           render(factors, format, context.out, style_of(context));
           return ExitCode::done;
@@ -230,12 +240,6 @@ class LearningRateSubcommand final : public Subcommand {
         question.set_measured_noise_scale(measured);
       if (own_decay) options.decay = *own_decay;
       if (!rules_.empty() || noise_scale || own_decay) question.rules = rules;
-      question.target_loss = target_loss_;
-      question.target_steps = target_steps_;
-      question.samples_to_target = samples;
-      for (const learning_rate::BatchSamples& one : epochs)
-        question.samples_to_target.push_back({one.batch, one.samples * static_cast<double>(options.samples)});
-      question.price_per_gpu_hour = price_;
       report::Report report{"lr", "Learning rate", report::rate_tables(question.options)};
       for (report::Table& table : scenario_queries::plan_tables(question, scenario ? &*scenario : nullptr, database))
         report.tables.push_back(std::move(table));
@@ -261,17 +265,23 @@ class LearningRateSubcommand final : public Subcommand {
   void use_recorded(scenario_queries::RateQuestion& question) const {
     fit::LearningRateOptions& options = question.options;
     options.steps_known = samples_ && epochs_;
+    if (target_loss_)
+      throw Failure(ExitCode::usage, "--target-loss needs the losses of the steps, which are not recorded",
+                    "--samples-to-target or --epochs-to-target with trainings that reached the target");
+    if (!epochs_to_target_.empty() && !samples_)
+      throw Failure(ExitCode::usage, "--epochs-to-target needs the samples of an epoch, which are not recorded",
+                    "--samples with the samples of an epoch, or --samples-to-target");
+    // Trainings that reached the target give the steps, without the epochs of this one.
+    const bool to_target = !samples_to_target_.empty() || !epochs_to_target_.empty();
     if (options.steps_known && !warmup_epochs_) options.warmup_epochs = default_warmup_epochs;
     if (!options.steps_known)
-      for (const auto& [given, option] : {std::pair{samples_.has_value(), "--samples"},
+      for (const auto& [given, option] : {std::pair{samples_ && !to_target, "--samples"},
                                           {epochs_.has_value(), "--epochs"},
                                           {warmup_epochs_.has_value(), "--warmup-epochs"},
                                           {target_steps_.has_value(), "--target-steps"},
-                                          {!samples_to_target_.empty(), "--samples-to-target"},
-                                          {!epochs_to_target_.empty(), "--epochs-to-target"},
                                           {!rules_.empty(), "--rule"},
                                           {!decay_.empty(), "--decay"},
-                                          {price_ > 0.0, "--price"}})
+                                          {price_ > 0.0 && !to_target, "--price"}})
         if (given)
           throw Failure(ExitCode::usage,
                         std::string(option) + " needs the steps of the training, which are not recorded",

@@ -37,6 +37,15 @@ Times training_times(const RateQuestion& question, const scenario::Scenario* sce
   }
 }
 
+report::Table target_cost_of(const RateQuestion& question, const scenario::Scenario* scenario, const Times& times) {
+  report::Table table = report::target_cost_table(
+      question.options, times.rows,
+      {question.noise_scale_samples.value_or(stats::Interval{}), question.target_steps, question.price_per_gpu_hour,
+       scenario != nullptr ? scenario->predict.gpus_per_node : 0, question.samples_to_target, question.epoch_known});
+  if (!times.why_none.empty()) table.empty = times.why_none;
+  return table;
+}
+
 }  // namespace
 
 void RateQuestion::set_noise_scale(const stats::Interval& noise_scale) {
@@ -95,7 +104,8 @@ RateQuestion recorded_question(store::Database& database) {
     }
     options.base_workers = training->workers;
     options.samples_per_worker = question.batch * question.accumulation;
-    options.samples = options.epochs = 1;  // not used while steps_known is false
+    options.samples = options.epochs = 1;  // not used while steps_known and epoch_known are false
+    question.epoch_known = false;
     options.warmup_epochs = 0.0;
     options.steps_known = false;
     return question;
@@ -111,6 +121,10 @@ std::string kept_rate(store::Database& database) {
   return "";
 }
 
+report::Table target_cost(const RateQuestion& question, const scenario::Scenario* scenario, store::Database& database) {
+  return target_cost_of(question, scenario, training_times(question, scenario, database));
+}
+
 std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario* scenario,
                                        store::Database& database) {
   const fit::LearningRateOptions& options = question.options;
@@ -118,6 +132,7 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
     std::vector<report::Table> tables{report::rules_table(options)};
     if (question.noise_scale_samples)
       tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
+    if (!question.samples_to_target.empty()) tables.push_back(target_cost(question, scenario, database));
     return tables;
   }
   const Times times = training_times(question, scenario, database);
@@ -130,10 +145,7 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
   if (question.noise_scale_samples)
     tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
   if (question.noise_scale_samples || !question.samples_to_target.empty())
-    tables.push_back(report::target_cost_table(
-        options, times.rows,
-        {question.noise_scale_samples.value_or(stats::Interval{}), question.target_steps, question.price_per_gpu_hour,
-         scenario != nullptr ? scenario->predict.gpus_per_node : 0, question.samples_to_target}));
+    tables.push_back(target_cost_of(question, scenario, times));
   if (scenario == nullptr) return tables;
   try {
     if (const auto trained = trained_rates(database, *scenario, options.samples); !trained.empty())

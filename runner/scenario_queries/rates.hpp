@@ -28,6 +28,7 @@ struct RateQuestion {
   // Trainings that reached the target: samples by global batch. If there are any, target_steps is not used.
   std::vector<learning_rate::BatchSamples> samples_to_target;
   double price_per_gpu_hour = 0.0;  // 0: unknown
+  bool epoch_known = true;          // false: the options' samples of an epoch are a placeholder
   bool base_known = true;           // false: the options' base rate is a placeholder
   std::string base_from;            // the origin of the base rate, in words
   std::string batch_from;           // the origin of the batch at which it was tuned
@@ -35,7 +36,7 @@ struct RateQuestion {
   std::optional<bool> adaptive;     // empty: unknown
   std::string no_rate;              // why the training has no learning rate at another N; empty: it has one
 
-  report::RateChoice choice() const { return {options, base_known, optimizer, adaptive}; }
+  report::RateChoice choice() const { return {options, base_known, optimizer, adaptive, noise_scale_samples}; }
   void set_noise_scale(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
   void set_measured_noise_scale(std::span<const metrics::MeasuredNoise>);
@@ -59,8 +60,11 @@ std::string kept_rate(store::Database&);
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
 // time_to_target, learning_rate_schedules (with rules), large_batches (with a noise scale), target_cost (with a
 // noise scale or samples to the target), trained_rates (if rates were recorded). If the steps of the training are
-// unknown, only learning_rate_rules and large_batches. `scenario`: nullptr for a file without one. Throws
-// store::DatabaseError, and std::invalid_argument if the question is invalid.
+// unknown, only learning_rate_rules, large_batches, and target_cost with samples to the target. `scenario`: nullptr for
+// a file without one. Throws store::DatabaseError, and std::invalid_argument if the question is invalid.
 std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario*, store::Database&);
+
+// Returns the table target_cost alone, from the question's samples to the target. Throws like plan_tables.
+report::Table target_cost(const RateQuestion&, const scenario::Scenario*, store::Database&);
 
 }  // namespace ddpprof::scenario_queries

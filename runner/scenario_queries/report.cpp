@@ -110,7 +110,10 @@ class ScenarioTables {
   report::Table rate_choice() {
     read();
     RateQuestion question = scenario_ ? question_ : recorded_question(database_);
-    if (!scenario_) question.options.workers = answered_workers(database_);
+    if (!scenario_) {
+      question.options.workers = answered_workers(database_);
+      if (question.batch > 0) question.set_measured_noise_scale(metrics::measured_noise(database_));
+    }
     std::string none = scenario_ ? "" : no_rate_of_table();
     if (none.empty() && !question.no_rate.empty()) {
       none = question.no_rate + ".";

@@ -152,6 +152,31 @@ TEST_F(AnswerCommand, TheRecordedRateIsTheBaseAndItsOriginIsStated) {
   EXPECT_THAT(run_ddpprof({"report", adam}).out, HasSubstr("square root rule for AdamW"));
 }
 
+// 16,000 samples in batches of 16 are 1,000 steps of 1 ms. Neither the rate nor the epochs of the training are needed.
+TEST_F(AnswerCommand, ARecordingTakesTrainingsThatReachedATarget) {
+  const std::string sgd = imported("SGD");
+  const auto cost = [&](std::vector<std::string> more) {
+    std::vector<std::string> command = {"lr", sgd, "--workers", "1", "--format", "json"};
+    command.insert(command.end(), more.begin(), more.end());
+    return table(command, "target_cost");
+  };
+  const auto by_samples = cost({"--samples-to-target", "16=16000"});
+  const auto by_epochs = cost({"--base", "0.1", "--samples", "1600", "--epochs-to-target", "16=10"});
+  for (const auto& rows : {by_samples, by_epochs}) {
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_NEAR(rows[0]["steps"].get<double>(), 1000.0, 50.0);
+    EXPECT_NEAR(rows[0]["time_s"].get<double>(), 1.0, 0.1);
+  }
+  EXPECT_TRUE(by_samples[0]["epochs"].is_null()) << "the samples of an epoch are not known";
+  EXPECT_NEAR(by_epochs[0]["epochs"].get<double>(), 10.0, 0.5);
+  const Outcome epochs = run_ddpprof({"lr", sgd, "--workers", "1", "--epochs-to-target", "16=10"});
+  EXPECT_EQ(epochs.code, 2);
+  EXPECT_THAT(epochs.messages, HasSubstr("--epochs-to-target needs the samples of an epoch"));
+  const Outcome loss = run_ddpprof({"lr", sgd, "--workers", "1", "--target-loss", "0.5"});
+  EXPECT_EQ(loss.code, 2);
+  EXPECT_THAT(loss.messages, HasSubstr("--target-loss needs the losses of the steps"));
+}
+
 TEST_F(AnswerCommand, ANoiseScaleWithoutABaseRateIsAnError) {
   const Outcome outcome = run_ddpprof({"lr", imported("AdamW"), "--workers", "4", "--noise-scale", "100"});
   EXPECT_EQ(outcome.code, 2);

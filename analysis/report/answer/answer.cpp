@@ -343,6 +343,11 @@ std::string rate_sentence(const Source& source) {
     text += fmt::format("; {} rule{}: {}", rule("other_rule"),
                         optimizer.empty() && !unknown.empty() ? ", if it is like Adam" : "", other);
   text += ".";
+  if (rule("linear_rule") == "red")
+    text += fmt::format(
+        " By the gradient noise scale this rate is too high: from a global batch of {} on, the linear rule gives at "
+        "least twice the rate that the batch allows.",
+        value_of<std::int64_t>(*table, row, "red_batch_samples").value_or(0));
   if (chosen.empty())
     for (auto smaller = table->rows.rbegin(); smaller != table->rows.rend(); ++smaller)
       if (const std::string rate = rate_or_factor(*table, *smaller, "lr", "factor"); !rate.empty()) {

@@ -246,8 +246,11 @@ std::string rate_text(const Table& rates, std::size_t index) {
                                  optimizer.empty() ? "" : " for " + optimizer);
   if (chosen.empty() && !note.empty()) text += ": " + note;
   if (!other.empty()) text += fmt::format("; {} rule: {}", text_of(rates, row, "other_rule"), other);
-  return text +
-         fmt::format(". Global batch {}.", value_of<std::int64_t>(rates, row, "global_batch_samples").value_or(0));
+  text += fmt::format(". Global batch {}.", value_of<std::int64_t>(rates, row, "global_batch_samples").value_or(0));
+  if (text_of(rates, row, "linear_rule") == "red")
+    text += fmt::format(" By the gradient noise scale this rate is too high from a global batch of {} on.",
+                        value_of<std::int64_t>(rates, row, "red_batch_samples").value_or(0));
+  return text;
 }
 
 }  // namespace ddpprof::gui

@@ -253,6 +253,13 @@ inline void expect_true_rate(const std::string& text, const RateChoice& choice, 
     EXPECT_EQ(value<std::string>(*table, last, "rule") == "linear", !*choice.adaptive) << text;
     EXPECT_NE(text.find(" rule for " + choice.optimizer), std::string::npos) << text;
   }
+  static const std::regex red("too high: from a global batch of (\\d+) on");
+  const bool is_red = value<std::string>(*table, last, "linear_rule") == "red";
+  EXPECT_EQ(std::regex_search(text, found, red), is_red) << text;
+  if (is_red) {
+    EXPECT_LE(std::stoll(found[1]), *value<std::int64_t>(*table, last, "global_batch_samples")) << text;
+    EXPECT_FALSE(choice.adaptive.value_or(false)) << text;
+  }
   if (std::regex_search(text, found, smaller)) {
     std::int64_t largest = 0;
     for (const Row& row : table->rows)

@@ -152,7 +152,8 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
                {"half", "more than half of the step from"},
                {"rival", "is as fast"},
                {"less", "still less than"},
-               {"base", ", from "}})
+               {"base", ", from "},
+               {"red", "this rate is too high"}})
         if (text.find(marks) != std::string::npos) ++seen[claim];
       if (about.ends_with("predicted")) expect_honest_headline(strategy, text, full);
       ++seen[about];
@@ -187,7 +188,8 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
   }
   std::filesystem::remove(path);
   for (const char* about : {"ddp measured", "ddp predicted", "ddp scaling", "ddp is bound", "ddp is helped",
-                            "dp predicted", "learning rate", "measure next", "own cores", "half", "rival", "base"})
+                            "dp predicted", "learning rate", "measure next", "own cores", "half", "rival", "base",
+                            "red"})
     EXPECT_GT(seen[about], 20) << about << ": the generator must make such databases";
 }
 

@@ -172,6 +172,10 @@ inline Made fill(test::SyntheticRun& run, Dice& dice) {
   if (dice.chance(0.8)) made.choice.adaptive = dice.chance(0.5);
   made.choice.options.adaptive_optimizer = made.choice.adaptive.value_or(false);
   if (made.choice.adaptive) made.choice.optimizer = *made.choice.adaptive ? "AdamW" : "SGD";
+  if (dice.chance(0.8)) {
+    const double noise_scale = std::exp(dice.between(std::log(10.0), std::log(2e3)));
+    made.choice.noise_scale_samples = stats::Interval{0.5 * noise_scale, noise_scale, 2.0 * noise_scale, 0.9};
+  }
   load.commit();
   run.database.finish_load();
   return made;

@@ -3,6 +3,7 @@
 
 #include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/rate_choice.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/fit_tables.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
@@ -55,6 +56,23 @@ TEST(SquareRootRates, StandBesideTheLinearOnes) {
   EXPECT_DOUBLE_EQ(root[1].target_lr, 0.4);
   EXPECT_DOUBLE_EQ(linear[1].target_lr, 1.6);
   EXPECT_EQ(root[1].warmup_steps, linear[1].warmup_steps);
+}
+
+// A noise scale of 100 samples at a base batch of 32: critical batch √3 · 100, red from √3 · 100 + 2 · 32 samples on.
+TEST(RateChoiceTable, RatesTheLinearRuleByTheNoiseScale) {
+  RateChoice choice{options_of(false), true, "SGD", false, stats::Interval{50.0, 100.0, 200.0, 0.9}};
+  Table table = rate_choice_table(choice);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(cell_of(table, table.rows[0], "linear_rule"), Cell("amber")) << "at a global batch of 128";
+  EXPECT_EQ(cell_of(table, table.rows[1], "linear_rule"), Cell("red")) << "at a global batch of 512";
+  for (const Row& row : table.rows) EXPECT_EQ(cell_of(table, row, "red_batch_samples"), Cell(std::int64_t{238}));
+  choice.adaptive = true;
+  table = rate_choice_table(choice);
+  EXPECT_EQ(cell_of(table, table.rows[1], "linear_rule"), Cell()) << "the rating is for SGD";
+  choice.adaptive = false;
+  choice.noise_scale_samples.reset();
+  table = rate_choice_table(choice);
+  EXPECT_EQ(cell_of(table, table.rows[1], "linear_rule"), Cell());
 }
 
 // Adam's square root ends where κ (1 - 0.9) reaches 1: κ is 4 and 16.

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <set>
 
 #include "analysis/metrics/recorded_training.hpp"
 #include "analysis/report/core/columns.hpp"
+#include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/rules.hpp"
 
 namespace ddpprof::report {
@@ -31,6 +33,22 @@ Scaled scaled(const RateChoice& choice, Rule rule, std::int64_t workers) {
   return {schedule.target_lr / schedule.base_lr, choice.base_known ? Cell(schedule.target_lr) : Cell(), ""};
 }
 
+// The rating of the linear rule by the gradient noise scale, and the global batch from which the rule is red.
+struct Rating {
+  Cell light, limit;
+};
+
+Rating rating_of(const RateChoice& choice, Rule rule, std::int64_t batch) {
+  using namespace learning_rate;
+  if (!choice.noise_scale_samples || rule != Rule::linear || choice.adaptive.value_or(false)) return {};
+  const double noise_scale = critical_batch(*choice.noise_scale_samples).mid;
+  const auto base_batch = static_cast<double>(choice.options.base_batch());
+  const double limit = batch_at_efficiency(noise_scale, base_batch, red_efficiency);
+  Rating rating{std::string(to_string(linear_rule_light(noise_scale, base_batch, static_cast<double>(batch)))), Cell()};
+  if (limit < most_counted) rating.limit = static_cast<std::int64_t>(std::ceil(limit));
+  return rating;
+}
+
 }  // namespace
 
 Rule rule_of(const RateChoice& choice) {
@@ -54,7 +72,7 @@ Table rate_choice_table(const RateChoice& choice) {
   table.note = fmt::format(
       "Factor: the rate at this N / the base rate. The base rate is the one tuned at a global batch of {} samples. "
       "Linear is the rule for SGD (Goyal et al. 2017), square root the rule for Adam and similar optimizers (Malladi "
-      "et al. 2022) and, with rates for each layer, for LAMB (You et al. 2020).{}{}",
+      "et al. 2022) and, with rates for each layer, for LAMB (You et al. 2020).{}{}{}",
       base_batch,
       choice.base_known ? "" : " No base rate is recorded: ddpprof lr FILE.db --workers N --base LR gives the rates.",
       choice.adaptive ? std::string()
@@ -73,6 +91,8 @@ Table rate_choice_table(const RateChoice& choice) {
                    digits(quantity("other_factor", "factor", "×"), 4),
                    digits(quantity("other_lr", "rate", ""), 4),
                    count("base_batch_samples", "tuned at", "samples"),
+                   text("linear_rule", "linear rule"),
+                   count("red_batch_samples", "red from", "samples"),
                    prose("note", "note")};
   table.key_columns = 1;
   table.columns.back().hide_zero = true;
@@ -88,11 +108,14 @@ Table rate_choice_table(const RateChoice& choice) {
        std::set<std::int64_t>(choice.options.workers.begin(), choice.options.workers.end())) {
     const Scaled first = scaled(choice, rule, workers);
     const Scaled second = usual ? scaled(choice, other, workers) : Scaled{};
-    table.rows.push_back({workers, learning_rate::global_batch(workers, choice.options.samples_per_worker),
+    const std::int64_t batch = learning_rate::global_batch(workers, choice.options.samples_per_worker);
+    const Rating rating = rating_of(choice, rule, batch);
+    table.rows.push_back({workers, batch,
                           choice.optimizer.empty() || !choice.adaptive ? Cell() : Cell(choice.optimizer),
                           learning_rate::to_string(rule), first.factor, first.rate,
                           usual ? Cell(learning_rate::to_string(other)) : Cell(), second.factor, second.rate,
-                          base_batch, first.refused.empty() ? Cell() : Cell(first.refused)});
+                          base_batch, rating.light, rating.limit,
+                          first.refused.empty() ? Cell() : Cell(first.refused)});
   }
   return table;
 }

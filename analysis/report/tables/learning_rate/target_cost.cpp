@@ -130,10 +130,12 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
     const auto found = times_to_target(target, all);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const learning_rate::TargetTime& one = found[i];
+      const double epochs = one.examples.mid / static_cast<double>(options.samples);
       const auto batch = static_cast<std::int64_t>(all[i].batch);
       table.rows.push_back({strategy, one.workers, batch, one.steps.mid, one.steps.low, one.steps.high,
-                            one.examples.mid / static_cast<double>(options.samples), one.time_s.mid, one.time_s.low,
-                            one.time_s.high, one.gpu_hours.mid, one.gpu_hours.low, one.gpu_hours.high,
+                            question.epoch_known ? Cell(epochs) : Cell(),
+                            one.time_s.mid, one.time_s.low, one.time_s.high, one.gpu_hours.mid, one.gpu_hours.low,
+                            one.gpu_hours.high,
                             question.price_per_gpu_hour > 0.0 ? Cell(one.cost.mid) : Cell()});
     }
   }

@@ -21,6 +21,7 @@ struct TargetQuestion {
   double price_per_gpu_hour = 0.0;  // in any currency; 0: unknown
   std::int64_t gpus_per_node = 0;   // whole nodes are paid; 0: one GPU per worker
   std::vector<learning_rate::BatchSamples> measured = {};  // samples to the target at other batches
+  bool epoch_known = true;  // false: the samples of an epoch are unknown, and so the epochs
 };
 
 // Returns the optimizer steps of the options' epochs at the base batch.
