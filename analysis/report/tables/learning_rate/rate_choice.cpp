@@ -79,7 +79,11 @@ Table rate_choice_table(const RateChoice& choice) {
                       : fmt::format(" {}: the first rule is for SGD, the other for Adam (ddpprof lr --optimizer).",
                                     choice.optimizer.empty()
                                         ? "The optimizer is not recorded"
-                                        : "The name " + choice.optimizer + " does not show the optimizer's rule"));
+                                        : "The name " + choice.optimizer + " does not show the optimizer's rule"),
+      choice.noise_scale_samples && !choice.adaptive.value_or(false)
+          ? " Linear rule: its rating by the gradient noise scale, as in the table of larger batches; red: the rate is at "
+            "least twice the rate that the batch allows."
+          : "");
   table.empty = "No worker counts given. Give at least one, for example 8,16,64.";
   table.columns = {count("workers", "N", "workers"),
                    count("global_batch_samples", "global batch", "samples"),
