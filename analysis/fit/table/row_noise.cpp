@@ -15,7 +15,7 @@ constexpr double normal_deviation = 1.4826;  // standard deviation of a normal d
 // Mean of the smaller square of two neighbours' deviations if they have different signs, otherwise 0: of normal errors,
 // in variances, for N that grow by a constant factor. The deviations then have the correlation -2/3.
 constexpr double smaller_square = 0.495;
-constexpr double one_sided = 0.5;  // degrees of freedom of a comparison that counts only with one sign
+constexpr double one_sided = 0.4;  // degrees of freedom: 2 mean² / variance of a square that counts with one sign only
 constexpr double least_freedom = 2.0;
 
 using StepsByN = std::map<std::int64_t, double>;
@@ -45,9 +45,10 @@ RowNoise noise_of_repeats(const std::vector<std::vector<double>>& equal) {
     for (const double time : times) own.push_back(std::abs(std::log(time / median)));
     std::ranges::sort(own);
     if (own.size() % 2 == 1) own.erase(own.begin());  // the median itself
-    // Two rows are nearer to their median, which is their mean, than to the truth.
-    if (own.size() == 2 && times.size() == 2)
-      for (double& one : own) one *= std::numbers::sqrt2;
+    // Of an even number, the two in the middle are nearer to their mean than to the truth: by this factor, from normal
+    // errors.
+    else
+      for (double& one : own) one *= std::min(std::numbers::sqrt2, 1.0 + 1.7 / static_cast<double>(own.size()));
     differences.insert(differences.end(), own.begin(), own.end());
     freedom += static_cast<double>(times.size() - 1);
   }

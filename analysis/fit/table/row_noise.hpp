@@ -7,11 +7,9 @@
 
 namespace ddpprof::fit {
 
-// Standard deviation of ln(step) of one measurement. `comparisons`: the differences of rows that determine it, each of
-// which counts about as one degree of freedom, or half of one if only its sign or its size counts.
 struct RowNoise {
-  double sd = 0.0;
-  double freedom = 0.0;
+  double sd = 0.0;       // standard deviation of ln(step) of one measurement
+  double freedom = 0.0;  // degrees of freedom of the rows that determine it
 };
 
 // Times of equal rows, one list for each set of them. The median difference counts, so that one slow measurement among

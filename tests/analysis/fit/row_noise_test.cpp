@@ -56,13 +56,13 @@ TEST(RowNoise, SmoothCurvesHaveNone) {
   EXPECT_LT(of([](double n) { return std::max(0.1, 0.01 * n); }), 0.01) << "a knee";
 }
 
-TEST(RowNoise, TwoRowsAreNearerToTheirMeanThanToTheTruth) {
+TEST(RowNoise, TwoRowsInTheMiddleAreNearerToTheirMeanThanToTheTruth) {
   stats::Random random(9);
-  for (const std::size_t repeats : {2, 3, 4, 7}) {
+  for (const std::size_t repeats : {2, 3, 4, 5, 6, 8}) {
     std::vector<std::vector<double>> equal(2000);
     for (auto& times : equal)
       for (std::size_t i = 0; i < repeats; ++i) times.push_back(std::exp(0.05 * random.normal()));
-    EXPECT_NEAR(noise_of_repeats(equal).sd / 0.05, 1.0, 0.25) << repeats;
+    EXPECT_NEAR(noise_of_repeats(equal).sd / 0.05, 1.0, 0.06) << repeats;
   }
   EXPECT_EQ(noise_of_repeats({{0.1}, {0.2}}).sd, 0.0);
 }
@@ -86,7 +86,8 @@ StepRow row_of(int doublings, double step_s) {
   return row;
 }
 
-// One further measurement, at measured N and one doubling beyond.
+// One further measurement, at measured N and one doubling beyond. Before the noise of single rows was estimated from
+// bends, too, and widened, 59 to 77 % were covered.
 TEST(RowNoise, IntervalsOfNoisyTablesCoverAFurtherMeasurement) {
   stats::Random random(10);
   for (const Job& job : {Job{0.0, 0.05, 4}, Job{0.02, 0.05, 4}, Job{0.02, 0.1, 4}, Job{0.02, 0.05, 6},
@@ -105,7 +106,7 @@ TEST(RowNoise, IntervalsOfNoisyTablesCoverAFurtherMeasurement) {
         ++asked;
       }
     }
-    EXPECT_GE(covered, asked * 80 / 100) << job.growth << ' ' << job.noise << ' ' << job.rows << ": " << covered << " of "
+    EXPECT_GE(covered, asked * 75 / 100) << job.growth << ' ' << job.noise << ' ' << job.rows << ": " << covered << " of "
                                          << asked;
   }
 }
