@@ -293,7 +293,8 @@ void OverviewPage::show_changes() {
                       escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
                           (change.needs.empty() ? QString() : tr("; requires %1").arg(escaped(change.needs))));
   changes_->setText(all.changes.empty() ? tr("No usual change would raise the throughput by 2 % or more.")
-                                        : table(rows) + plain_link("Scaling", tr("→ Scaling: try them")));
+                                        : table(rows) + plain_link("Scaling", file_->models ? tr("→ Scaling: try them")
+                                                                                       : tr("→ Scaling: all of them")));
 }
 
 void OverviewPage::show_overview() {
