@@ -265,7 +265,7 @@ void OverviewPage::predict_choice() {
     rate_workers_->setCurrentIndex(rate);
     emit notices_changed(shown_->notices);
   };
-  choosing_.start([file = file_, choice = *choice](const Cancelled&) { return read_overview(*file, choice); },
+  choosing_.start([file = file_, asked = *choice](const Cancelled&) { return read_overview(*file, asked); },
                   [this, show](const Overview& chosen) { show(with_choice(*of_file_, chosen)); },
                   [this, show](const std::string& why) {
                     why_no_choice_ = why;
