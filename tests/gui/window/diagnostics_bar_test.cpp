@@ -56,7 +56,8 @@ TEST_F(Details, LastColumnIsReachedAndNoTextIsCutOff) {
       EXPECT_EQ(table().horizontalScrollBar()->maximum(), 0) << width;
     }
     for (int row = 0; row < table().model()->rowCount(); ++row)
-      EXPECT_GE(table().rowHeight(row), static_cast<QAbstractItemView&>(table()).sizeHintForRow(row)) << width << ", row " << row;
+      EXPECT_GE(table().rowHeight(row), static_cast<QAbstractItemView&>(table()).sizeHintForRow(row))
+          << width << ", row " << row;
   }
 }
 
