@@ -171,7 +171,7 @@ TEST(Rules, RefuseWhereTheyHaveNoAnswer) {
   const auto why = refusal(Rule::square_root, adam);
   ASSERT_TRUE(why);
   EXPECT_THAT(*why, HasSubstr("κ (1 − β₁) must be below 1"));
-  EXPECT_THAT(*why, HasSubstr("a global batch below 2560 samples"));
+  EXPECT_THAT(*why, HasSubstr("below a global batch of 2560 samples"));
   EXPECT_THROW(schedule_of(Rule::square_root, adam), std::invalid_argument);
   adam.adaptive_optimizer = false;
   EXPECT_EQ(refusal(Rule::square_root, adam), std::nullopt) << "SGD has no betas";
