@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/predict/step_model/options.hpp"
+#include "analysis/predict/predict.hpp"
 
 namespace ddpprof::gui {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "analysis/predict/step_model/options.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/report.hpp"
 #include "tracer/store/database.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analysis/predict/step_model/measured_job.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "gui/models/shell_words.hpp"
 
 namespace ddpprof::gui::whatif {

@@ -44,7 +44,7 @@ TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
 }
 
 // A script that calls all_reduce for each gradient, also alone: at N = 1 the calls take 250 ms and exchange nothing.
-TEST(PredictSharing, CallsOfASingleRankAreNoCommunication) {
+TEST(PredictSharing, CallsOfASingleRankAreNoCommunicationAndCorrectNone) {
   Truth truth;
   truth.cores = 2;
   TemporaryDatabase database("calls-alone");
@@ -60,11 +60,16 @@ TEST(PredictSharing, CallsOfASingleRankAreNoCommunication) {
       "WHERE shard_id" + alone_only +
       "); UPDATE collective SET end_ns = end_ns + 250000000 WHERE bucket = 2 AND shard_id" + alone_only);
   PredictOptions options;
-  options.workers = {1};
-  const std::vector<Prediction> rows = predict_all(database.get(), options).predictions;
-  ASSERT_EQ(rows.size(), 1u);
+  options.workers = {1, 2, 8};
+  options.dedicated = true;
+  const PredictResult result = predict_all(database.get(), options);
+  const std::vector<Prediction>& rows = result.predictions;
+  ASSERT_EQ(rows.size(), 3u) << (result.notes.empty() ? "" : result.notes.front().message);
   EXPECT_EQ(rows[0].exposed_s, 0.0);
   EXPECT_GT(rows[0].other_s, 0.25) << "the calls";
+  for (const Prediction& row : {rows[1], rows[2]})
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(alone(truth), row.world_size), 1.0, 0.1)
+        << row.world_size << " " << row.note;
 }
 
 // Ranks that share cores were measured to take half of the time that the model expects even with own cores.
