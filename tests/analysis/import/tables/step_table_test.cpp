@@ -182,7 +182,7 @@ TEST_F(StepTableImport, MachinesAreUnknown) {
     EXPECT_EQ(one.device, "unknown");
     EXPECT_EQ(one.cores, 0);
   }
-  const report::Report machines = report::build_report(database, "run");
+  const report::Report machines = report::build_report(database, "summary");
   int found = 0;
   for (const report::Table& one : machines.tables) {
     if (one.name != "run") continue;
