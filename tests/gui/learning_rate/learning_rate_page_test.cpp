@@ -60,7 +60,7 @@ TEST_F(LearningRatePageTest, AFileWithoutAScenarioSaysWhyAndWhatToDo) {
   store::Database::create(path("empty.db")).finish_load();
   show(path("empty.db"));
   EXPECT_TRUE(label("message").contains("has no scenario")) << label("message").toStdString();
-  EXPECT_TRUE(label("message").contains("ddpprof run"));
+  EXPECT_TRUE(label("message").contains("ddpprof lr FILE.db"));
 }
 
 // The scenario: base rate 0.01 at batch 32, 10000 samples, N = 1, 2, 8, 16, 32, 64 (two measured, the others from
