@@ -13,6 +13,21 @@ std::int64_t in_ns(double seconds) { return std::llround(seconds * 1e9); }
 
 double in_seconds(std::int64_t ns) { return units::ns_to_s(static_cast<double>(ns)); }
 
+// The times that both kinds of step have as such.
+struct Part {
+  double RunStep::*time_s;
+  std::int64_t fit::StepInfo::*time_ns;
+};
+constexpr Part same_parts[] = {{&RunStep::buffers_s, &fit::StepInfo::buffers_ns},
+                               {&RunStep::forward_s, &fit::StepInfo::forward_ns},
+                               {&RunStep::backward_s, &fit::StepInfo::backward_ns},
+                               {&RunStep::optimizer_s, &fit::StepInfo::optimizer_ns},
+                               {&RunStep::compute_s, &fit::StepInfo::compute_ns},
+                               {&RunStep::communication_s, &fit::StepInfo::communication_ns},
+                               {&RunStep::overlapped_s, &fit::StepInfo::overlapped_ns},
+                               {&RunStep::exposed_s, &fit::StepInfo::exposed_ns},
+                               {&RunStep::skew_s, &fit::StepInfo::skew_ns}};
+
 // The mean over the ranks takes the place of a rank's step.
 fit::StepInfo step_info(const RunStep& step, bool untraced) {
   fit::StepInfo info;
@@ -21,15 +36,7 @@ fit::StepInfo step_info(const RunStep& step, bool untraced) {
   info.duration_ns = in_ns(step.duration_s);
   if (untraced) return info;
   info.data_ns = in_ns(step.data_wait_s + step.host_to_device_s);
-  info.buffers_ns = in_ns(step.buffers_s);
-  info.forward_ns = in_ns(step.forward_s);
-  info.backward_ns = in_ns(step.backward_s);
-  info.optimizer_ns = in_ns(step.optimizer_s);
-  info.compute_ns = in_ns(step.compute_s);
-  info.communication_ns = in_ns(step.communication_s);
-  info.overlapped_ns = in_ns(step.overlapped_s);
-  info.exposed_ns = in_ns(step.exposed_s);
-  info.skew_ns = in_ns(step.skew_s);
+  for (const Part& part : same_parts) info.*part.time_ns = in_ns(step.*part.time_s);
   if (step.host_known) info.device_idle_ns = in_ns(step.host_s);
   return info;
 }
@@ -45,15 +52,7 @@ RunStep removed(RunStep step, const fit::ProfilerCost& cost) {
   const double data = ratio_of(without.data_ns, with.data_ns);
   for (double* time_s : {&step.data_wait_s, &step.host_to_device_s}) *time_s *= data;
   step.exposed_wait_s *= ratio_of(without.exposed_ns, with.exposed_ns);
-  step.buffers_s = in_seconds(without.buffers_ns);
-  step.forward_s = in_seconds(without.forward_ns);
-  step.backward_s = in_seconds(without.backward_ns);
-  step.optimizer_s = in_seconds(without.optimizer_ns);
-  step.compute_s = in_seconds(without.compute_ns);
-  step.communication_s = in_seconds(without.communication_ns);
-  step.overlapped_s = in_seconds(without.overlapped_ns);
-  step.exposed_s = in_seconds(without.exposed_ns);
-  step.skew_s = in_seconds(without.skew_ns);
+  for (const Part& part : same_parts) step.*part.time_s = in_seconds(without.*part.time_ns);
   if (without.device_idle_ns) step.host_s = in_seconds(*without.device_idle_ns);
   return step;
 }

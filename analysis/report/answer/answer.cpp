@@ -223,9 +223,13 @@ std::string scaling_sentence(const Source& source, const Curve& curve) {
   return text;
 }
 
+std::string term_text(const std::string& term, bool with_meaning) {
+  const std::string_view meaning = with_meaning ? term_meaning(term) : std::string_view();
+  return meaning.empty() ? term : fmt::format("{} ({})", term, meaning);
+}
+
 std::string bound_text(const GlanceStep& step, bool with_meaning) {
-  const std::string_view meaning = with_meaning ? term_meaning(step.bound) : std::string_view();
-  return fmt::format("at N = {} {}{}", step.workers, step.bound, meaning.empty() ? "" : fmt::format(" ({})", meaning));
+  return fmt::format("at N = {} {}", step.workers, term_text(step.bound, with_meaning));
 }
 
 // `with_meanings`: with the meanings of the terms.
@@ -237,11 +241,8 @@ std::string binds_sentence(const Curve& curve, bool with_meanings) {
   if (&last != first && !last.bound.empty() && (first == nullptr || first->bound != last.bound))
     text += (text.empty() ? "" : ", ") + bound_text(last, with_meanings);
   if (text.empty()) return "";
-  if (!last.dedicated_bound.empty() && last.dedicated_bound != last.bound) {
-    const std::string_view meaning = with_meanings ? term_meaning(last.dedicated_bound) : std::string_view();
-    text += fmt::format(", with own cores for each rank {}{}", last.dedicated_bound,
-                        meaning.empty() ? "" : fmt::format(" ({})", meaning));
-  }
+  if (!last.dedicated_bound.empty() && last.dedicated_bound != last.bound)
+    text += ", with own cores for each rank " + term_text(last.dedicated_bound, with_meanings);
   text += ".";
   const bool host = (first != nullptr && first->bound == "host") || last.bound == "host";
   if (host) text += fmt::format(" Usual remedies: {}.", fit::host_remedies);
