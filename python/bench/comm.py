@@ -107,6 +107,17 @@ class Bench:
         (before, before_s), (last, last_s) = taken[-2:]
         return last_s + max(0.0, (last_s - before_s) / (last - before)) * (size - last)
 
+    def repeated(self, once):
+        """Returns the times of calls for about per_size_s. Each block of calls has at most as many as were made before:
+        a count from one lucky call could take many times longer where other processes use the cores."""
+        times, begin, count = [], time.monotonic(), LEAST
+        while count > 0:
+            times += [once() for _ in range(count)]
+            spent_s = time.monotonic() - begin
+            fit = int((self.per_size_s - spent_s) / spent_s * len(times))
+            count = self.from_rank_0(max(0, min(len(times), MOST - len(times), fit)))
+        return times
+
     def sizes(self, name):
         end = self.begin + self.seconds * (NAMES.index(name) + 1) / len(NAMES)
         ranks = self.dist.get_world_size()
@@ -122,11 +133,10 @@ class Bench:
                 if taken or "not supported" not in str(error) and "not implemented" not in str(error):
                     raise
                 return self.leave_out(name, "not supported here: %s" % str(error).splitlines()[0])
-            fit = int(self.per_size_s * 1e9 / once()[0])
-            count = self.from_rank_0(min(MOST, max(LEAST, fit)))
-            times = [once() for _ in range(count)]
+            once()
+            times = self.repeated(once)
             samples += [[elements * ITEM_BYTES, i, *one] for i, one in enumerate(times)]
-            taken.append((elements * ITEM_BYTES, sorted(one[0] for one in times)[count // 2] * 1e-9))
+            taken.append((elements * ITEM_BYTES, sorted(one[0] for one in times)[len(times) // 2] * 1e-9))
             size *= FACTOR
             late = time.monotonic() > end
             if self.from_rank_0(late or self.next_s(taken, size) > LONGEST_S) and size <= LAST_BYTES:

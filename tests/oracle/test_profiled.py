@@ -224,8 +224,8 @@ class Profiled(unittest.TestCase):
                                 self.assertEqual(count, 3, phase)
 
     def test_what_is_no_ddp(self):
-        """Pipeline, tensor parallel and sharded training are named, and not predicted as if more ranks were replicas;
-        one process alone is the base of a prediction."""
+        """Pipeline, tensor parallel and sharded training are named, and not predicted as if more ranks were replicas: FSDP
+        is predicted by its own model, with own cores for each rank. One process alone is the base of a prediction."""
         expected = {"pipeline": ("other", "not_data_parallel", "sends"),
                     "tensor": ("other", "not_data_parallel", "all-reduces in forward"),
                     "sharded": ("fsdp", "sharded_data_parallel", "reduce-scatters"),
@@ -244,10 +244,13 @@ class Profiled(unittest.TestCase):
                     self.assertEqual(json.loads(row["options"]).get("replicas"), {"pipeline": 0, "tensor": 1}.get(kind),
                                      kind)
                     told = {row["code"]: row["message"] for row in connection.execute("SELECT * FROM diagnostic")}
-                    predictions = connection.execute("SELECT COUNT(*) FROM prediction WHERE world_size > 2").fetchone()[0]
+                    predictions = [row["note"] for row in
+                                   connection.execute("SELECT note FROM prediction WHERE world_size > 2")]
                 if code:
                     self.assertIn(evidence, told[code], kind)
-                    self.assertEqual(predictions, 0, kind)
+                    self.assertEqual(bool(predictions), kind == "sharded", kind)
+                    for note in predictions:
+                        self.assertIn("own cores", note)
                 else:
                     self.assertEqual(row["parameter_bytes"],
                                      4 * sum(a * b + b for a, b in zip(WIDTHS, WIDTHS[1:])), kind)
