@@ -24,9 +24,15 @@ std::string remedy([[maybe_unused]] const std::string& name, [[maybe_unused]] co
 #endif
 }
 
+// Returns the path that an environment variable names; nullptr if the variable is not set or empty.
+const char* named_path(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path != nullptr && *path != '\0' ? path : nullptr;
+}
+
 fs::path find_part(const char* variable, const std::string& name, const std::vector<fs::path>& folders,
                    const char* option = "DDPPROF_WORKER") {
-  if (const char* named = std::getenv(variable); named != nullptr && *named != '\0') {
+  if (const char* named = named_path(variable); named != nullptr) {
     std::error_code error;
     if (fs::exists(named, error)) return named;
     throw MissingProgram(std::string(variable) + " names '" + named + "', which " +
@@ -52,19 +58,9 @@ fs::path own_folder() {
 
 fs::path find_worker() {
 #ifdef DDPPROF_WHEEL
-  const std::vector<fs::path> folders = worker_folders_of_wheel(own_folder());
-  const fs::path worker = find_part("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", folders);
-  // site-packages/ddpprof/bin/ddpprof-worker loads site-packages/torch/lib.
-  const fs::path folder = worker.parent_path();
-  for (const fs::path& of_wheel : folders) {
-    std::error_code error;
-    if (fs::equivalent(folder, of_wheel, error))
-      require_torch(of_wheel.parent_path().parent_path() / "torch", DDPPROF_WHEEL_TORCH);
-  }
-  return worker;
-#else
-  return find_part("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {own_folder()});
+  if (named_path("DDPPROF_WORKER_PROGRAM") == nullptr) return worker_of_wheel(worker_folders_of_wheel(own_folder()));
 #endif
+  return find_part("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {own_folder()});
 }
 
 fs::path find_gui() { return find_part("DDPPROF_GUI_PROGRAM", "ddpprof-gui", {own_folder()}, "DDPPROF_GUI"); }

@@ -22,11 +22,11 @@ void check_version(Program& program, const std::string& version) {
   program.remedy = rebuild;
 }
 
-// The check prints the program's name before the problem, so the name is removed from the error.
+// The check prints the program's name before the problem, so the name is removed from the error. The error states what to
+// do, so there is no other remedy.
 void not_found(Program& program, std::string_view name, const MissingProgram& failure) {
   program.problem = failure.text();
   if (program.problem.starts_with(std::string(name) + " ")) program.problem.erase(0, name.size() + 1);
-  program.remedy = rebuild;
 }
 
 // Fills in the worker's answer to --about.

@@ -1,8 +1,11 @@
 """The wheel of scripts/wheel, installed into clean environments: what it contains, needs and computes."""
+import importlib.metadata
 import importlib.util
 import json
+import os
 import pathlib
 import re
+import shutil
 import sys
 import time
 import unittest
@@ -40,6 +43,34 @@ class Wheel(unittest.TestCase):
             self.assertLessEqual(max((int(major), int(minor)) for major, minor in versions), (2, 34), file)
             linked = set(re.findall(r"NEEDED\s+(\S+)", run("objdump", "-p", file).stdout))
             self.assertLessEqual(linked, {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}, file)
+
+    def workers(self):
+        """The torch that this build's worker was built for → the worker's path in the wheel."""
+        with zipfile.ZipFile(self.wheel) as archive:
+            paths = [name for name in archive.namelist() if name.startswith("ddpprof/bin/")]
+        return {re.fullmatch(r"ddpprof/bin/torch-(\d+\.\d+\.\d+)/ddpprof-worker", path).group(1): path for path in paths}
+
+    def test_its_worker_is_in_a_folder_named_after_the_torch(self):
+        self.assertEqual(list(self.workers()), [importlib.metadata.version("torch").split("+")[0]])
+        (worker,) = (self.site_packages() / path for path in self.workers().values())
+        self.assertTrue(os.access(worker, os.X_OK))
+        self.assertRegex(run("objdump", "-p", worker).stdout, r"R(UN)?PATH +\$ORIGIN/\.\./\.\./\.\./torch/lib\n")
+
+    def test_a_wheel_can_have_workers_for_several_versions_of_torch(self):
+        sys.path.insert(0, str(ROOT / "packaging"))
+        import make_wheel
+        build = ROOT / "build/wheel"
+        workers = {version: build / "bin/ddpprof-worker" for version in ("2.10.0", "2.11.0", "2.12.1")}
+        files = make_wheel.files_of(ROOT, build, "1.2.3", "", workers)
+        self.assertEqual({path for path in files if path.startswith("ddpprof/bin/")},
+                         {f"ddpprof/bin/torch-{version}/ddpprof-worker" for version in workers})
+
+    def test_a_version_of_torch_is_a_whole_one_and_served_by_one_worker(self):
+        for versions, message in ((["2.12"], "a whole version"), (["2.12.0", "2.12.1"], "name one of the two")):
+            options = [word for version in versions for word in ("--torch", version)]
+            done = run(ROOT / "scripts/wheel", *options, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(message, done.stderr)
 
     def test_it_has_the_licences_of_what_it_contains(self):
         with zipfile.ZipFile(self.wheel) as archive:
@@ -87,8 +118,7 @@ class Wheel(unittest.TestCase):
         link = temporary_folder(self) / "ddpprof"
         link.symlink_to(self.program)
         self.check_record(link)
-        tracer = run(self.program, "doctor", "--format", "csv", check=False, env=self.clean).stdout
-        self.assertIn(str(self.venv.resolve() / "lib/libddpprof-tracer.so"), tracer)
+        self.assertIn(str(self.venv.resolve() / "lib/libddpprof-tracer.so"), self.doctor())
 
     def test_it_has_completions_and_manual_pages(self):
         bash = self.venv / "share/bash-completion/completions/ddpprof"
@@ -106,17 +136,23 @@ class Wheel(unittest.TestCase):
         run(self.venv / "bin/pip", "install", "--no-index", "--prefix", prefix, "--ignore-installed", self.wheel, env=self.clean)
         self.check_record(prefix / "bin/ddpprof")
 
+    def site_packages(self):
+        (site,) = self.venv.glob("lib/python3*/site-packages")
+        return site
+
     def run_a_scenario(self):
         scenario = ROOT / "scenarios/linear-10-1-ddp.yaml"
         return run(self.program, "run", scenario, "--out", "job.db", "--overwrite", check=False, env=self.clean,
                    cwd=self.folder)
 
+    def doctor(self):
+        return run(self.program, "doctor", "--format", "csv", check=False, env=self.clean).stdout
+
     def test_a_scenario_needs_the_workers_torch(self):
-        (site,) = self.venv.glob("lib/python3*/site-packages")
-        torch = site / "torch"
+        torch = self.site_packages() / "torch"
         done = self.run_a_scenario()
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("needs torch 2.11, and this environment has no torch", done.stderr)
+        self.assertIn("ddpprof-worker needs torch 2.11, and this environment has no torch", done.stderr)
         torch.mkdir()
         (torch / "version.py").write_text("__version__ = '2.9.1+cu128'\n")
         done = self.run_a_scenario()
@@ -131,6 +167,30 @@ class Wheel(unittest.TestCase):
             self.assertIn("ddp measured", done.stdout)
         finally:
             torch.unlink()
+
+    def test_the_worker_for_the_installed_torch_is_chosen(self):
+        """A copy of the worker serves another version: its libraries are those of the same torch."""
+        (built_for,) = self.workers()
+        bin_folder, torch = self.site_packages() / "ddpprof/bin", self.site_packages() / "torch"
+        other = bin_folder / "torch-2.98.1"
+        shutil.copytree(bin_folder / f"torch-{built_for}", other)
+        torch.mkdir()
+        (torch / "lib").symlink_to(pathlib.Path(importlib.util.find_spec("torch").origin).parent / "lib")
+        try:
+            for installed, chosen in ((f"{built_for}+cu130", built_for), ("2.98.0", "2.98.1")):
+                (torch / "version.py").write_text(f"__version__ = '{installed}'\n")
+                done = self.run_a_scenario()
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"torch-{chosen}/ddpprof-worker: version", self.doctor())
+            (torch / "version.py").write_text("__version__ = '2.99.0'\n")
+            done = self.run_a_scenario()
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("needs torch 2.11 or 2.98, and this environment has torch 2.99.0", done.stderr)
+            self.assertIn("pip install torch==2.98.1", done.stderr)
+            self.assertIn("pip install torch==2.98.1", self.doctor())
+        finally:
+            shutil.rmtree(torch)
+            shutil.rmtree(other)
 
     def test_no_file_is_left_after_it_is_removed(self):
         venv = make_environment(temporary_folder(self) / "venv")
