@@ -66,7 +66,9 @@ Growth growth_of(const GrowthQuestion& question, const GrowthConstants& constant
   const GrowthSpread spread = spread_of(question, constants);
   const double loss = spread.loss_weight * question.loss;
   const double ratio = interval_ratio(confidence);
-  const double scale = ratio * std::sqrt(1.0 + question.doublings * (1.0 + loss * loss));
+  // Links that were not measured are as unknown for two nodes as for many.
+  const double doublings = question.region == Region::first_crossing ? 0.0 : question.doublings;
+  const double scale = ratio * std::sqrt(1.0 + doublings * (1.0 + loss * loss));
   const double mean = mean_of(question, constants);
   // Some jobs lose nothing more: their step is a further measurement of an equal one.
   return {mean, std::min(mean - spread.low * scale, -spread.low * ratio),

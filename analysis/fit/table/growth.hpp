@@ -25,7 +25,8 @@ inline constexpr double hidden_loss_limit = 0.25;
 enum class Region { one_node, several_nodes, first_crossing, fewer_ranks, interpolated };
 
 // The 90 % interval of ln(step): from mean - low s to mean + high s, with s = sqrt(1 + D + (loss_weight E)² D), and at
-// least from -low to high, because some jobs lose nothing more.
+// least from -low to high, because some jobs lose nothing more. From one node to several s = 1: the links between nodes
+// are as unknown for two nodes as for many.
 struct GrowthSpread {
   double low = 0.0, high = 0.0;
   double loss_weight = 0.0;

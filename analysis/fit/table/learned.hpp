@@ -9,7 +9,7 @@ namespace ddpprof::fit {
 inline constexpr TableConstants learned_constants = {
     .growth = {.inside = 0.00657, .inside_loss = 0.182, .between = 0.0211, .between_loss = 0.387, .crossing = 0, .crossing_doubling = 0.0486, .fewer = 0, .fewer_doubling = 0.0374,
                .one_node = {0.0161, 0.0312, 40}, .several_nodes = {0.0193, 0.0729, 10},
-               .first_crossing = {0.0535, 0.653, 0}, .fewer_ranks = {0.107, 0.0471, 30}, .interpolated = {0.0183, 0.0171, 30},
+               .first_crossing = {0.0822, 1.17, 0}, .fewer_ranks = {0.107, 0.0471, 30}, .interpolated = {0.0183, 0.0171, 30},
                .other_batch = {0.195, 0.195, 0}},
     .placement = {.two_nodes = 0.321, .two_nodes_sd = 0.148, .two_nodes_shared = 0.179, .two_nodes_shared_sd = 0.122, .early_growth = 0.399, .early_growth_sd = 0.114, .late_growth = 0.157, .late_growth_log_s = -0.0837, .late_growth_sd = 0.05, .late_growth_centre = -1.37, .late_growth_squares = 15.3, .models = 6, .late_growth_from = -4.51, .late_growth_to = 0.281, .drift_sd = 0.02}};
 // clang-format on

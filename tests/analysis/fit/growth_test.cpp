@@ -60,6 +60,15 @@ TEST(Growth, TheIntervalContainsAnEqualStep) {
   EXPECT_DOUBLE_EQ(growth_of({Region::several_nodes, 0.0, 0.0, false}, constants, 0.9).low, -0.03);
 }
 
+TEST(Growth, UnknownLinksAreAsUncertainForTwoNodesAsForMany) {
+  const auto interval_above = [](double doublings) {
+    const Growth growth = growth_of({Region::first_crossing, doublings, 0.1, false}, constants, 0.9);
+    return growth.high - growth.mean;
+  };
+  EXPECT_DOUBLE_EQ(interval_above(1.0), 0.3);
+  EXPECT_DOUBLE_EQ(interval_above(4.0), 0.3);
+}
+
 TEST(Growth, UnknownLinksAndAnotherBatchAddUp) {
   const Growth growth = growth_of({Region::first_crossing, 0.0, 0.0, true}, constants, 0.9);
   EXPECT_DOUBLE_EQ(growth.high - growth.mean, std::hypot(0.2, 0.3));
