@@ -119,13 +119,13 @@ Calibration calibration_for(const Calibrations& all, const Machine& machine) {
 
 double Drift::sd() const { return std::min(largest_drift, std::hypot(at_start, a_doubling * doublings)); }
 
-Drift drift_of(const MeasuredJob& job, const Calibrations& calibrations, const Machine& machine) {
+Drift drift_of(const MeasuredJob& job, const Calibrations& calibrations, const Machine& machine, bool other_links) {
   // The error of the costs one step beyond the N they were fitted to, or at those N if no N could be held out.
   Drift drift{least_drift};
   const Models& models = job.models();
   if (!job.is_ddp()) {
     drift.a_doubling = std::max(drift.a_doubling, std::log1p(models.copies.solution.median_relative_error));
-  } else if (!models.all_reduce.forms.empty()) {
+  } else if (!models.all_reduce.forms.empty() && !other_links) {
     drift.a_doubling = std::max(drift.a_doubling, std::log1p(models.all_reduce.picked().beyond_error));
   }
   const auto doublings_beyond = [&](std::int64_t workers) {
@@ -145,15 +145,16 @@ Drift drift_of(const MeasuredJob& job, const Calibrations& calibrations, const M
   for (std::size_t i = 1; i < calibrations.size(); ++i) {
     if (apart(calibrations[i]) <= apart(calibrations[index])) index = i;
   }
-  // A correction that grew from one measured N to the next may go on growing. One N > 1 shows no growth.
   const Calibration& last = calibrations[index];
+  drift.doublings = doublings_beyond(last.workers);
+  if (other_links) return drift;
+  // A correction that grew from one measured N to the next may go on growing. One N > 1 shows no growth.
   drift.a_doubling = std::max(drift.a_doubling, 0.25 * std::abs(last.waiting));
   if (index >= 1 && calibrations[index - 1].workers > 1 && calibrations[index - 1].workers < last.workers) {
     const Calibration& before = calibrations[index - 1];
     const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
     drift.a_doubling = std::max(drift.a_doubling, std::abs(last.waiting - before.waiting) / steps);
   }
-  drift.doublings = doublings_beyond(last.workers);
   return drift;
 }
 

@@ -56,7 +56,9 @@ struct Drift {
   double doublings = 0.0;   // of N, beyond the measured data
   double sd() const;        // of all of it
 };
-Drift drift_of(const MeasuredJob&, const Calibrations&, const Machine&);
+// `other_links`: between nodes, and not measured. Their range of rates contains the errors of the measured links' fit, so
+// the waiting drifts as little as with a fit without errors.
+Drift drift_of(const MeasuredJob&, const Calibrations&, const Machine&, bool other_links = false);
 
 // Returns the larger of the waiting's and the step's correction at this N, as a factor of at least 1.
 double largest_correction(const Calibrations&, std::int64_t workers);

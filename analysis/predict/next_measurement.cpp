@@ -120,7 +120,7 @@ std::optional<NextMeasurement> next_batch(const Predictor& predictor, std::int64
   if (const auto refused = change_refusal_at(job, workers, change)) throw std::invalid_argument(refused->reason);
   // Each rank computes its own micro-batch, so the smallest measured N shows as much as any other and costs least.
   const StepProfile& least = job.profiles().begin()->second;
-  std::vector<double> steps = drawn.steps_s(asked, drift_sd(predictor, asked.machine), drawn.count_for(change)), read;
+  std::vector<double> steps = drawn.steps_s(asked, drift_sd(predictor, asked), drawn.count_for(change)), read;
   for (double& value : steps) value = std::log(value);
   for (std::size_t i = 0; i < steps.size(); ++i)
     read.push_back(std::log(batch_factor(fit, least, change, samples[i].parameters)));

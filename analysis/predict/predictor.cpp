@@ -113,7 +113,7 @@ bool Predictor::takes_shared_step(std::int64_t workers) const {
 }
 
 std::vector<double> Predictor::steps_s(const StepCase& at, std::size_t most) const {
-  std::vector<double> steps = prepared_.samples.steps_s(at, drift_sd(*this, at.machine), most);
+  std::vector<double> steps = prepared_.samples.steps_s(at, drift_sd(*this, at), most);
   if (const std::optional<StepCase> shared = sharing_case(at)) {
     // Sample i of both has the same parameters, because both were drawn from the same models with the same seed.
     const std::vector<double> sharing = prepared_.sharing->steps_s(*shared, most);
@@ -175,8 +175,9 @@ std::vector<StepEstimate> step_curve(const Predictor& predictor, std::span<const
   return all;
 }
 
-double drift_sd(const Predictor& predictor, const Machine& machine) {
-  return drift_of(predictor.job(), predictor.prepared().calibrations, machine).sd();
+double drift_sd(const Predictor& predictor, const StepCase& at) {
+  const bool other_links = at.link_range && at.machine.nodes > 1;
+  return drift_of(predictor.job(), predictor.prepared().calibrations, at.machine, other_links).sd();
 }
 
 }  // namespace ddpprof::fit

@@ -81,7 +81,7 @@ Predictor make_predictor(std::shared_ptr<const Models>, std::string strategy, co
 // set.
 std::vector<StepEstimate> step_curve(const Predictor&, std::span<const std::int64_t> workers, const WhatIf& = {});
 
-// Returns the drift of the waiting at this machine: its standard deviation.
-double drift_sd(const Predictor&, const Machine&);
+// Returns the standard deviation of the drift of the waiting.
+double drift_sd(const Predictor&, const StepCase&);
 
 }  // namespace ddpprof::fit

@@ -108,6 +108,25 @@ TEST_F(NodeLinksTest, NamingALinkNarrowsTheInterval) {
   EXPECT_LE(ethernet.step_high_s, usual.step_high_s);
 }
 
+// The range of a link's rates contains what the fit of other links does not explain: it is not added a second time.
+TEST(NodeLinks, AnUncertainFitOfOtherLinksDoesNotWidenTheRange) {
+  Truth truth = one_node();
+  truth.alpha_s = 1e-3;
+  truth.latency_exponent = 1.6;  // no ring explains it
+  TemporaryDatabase database("node-links-misfit");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {1, 16};
+  options.gpus_per_node = 8;
+  options.inter_node = parse_node_links("25Gbit/s");
+  const std::vector<Prediction> rows = predict_all(database.get(), options).predictions;
+  ASSERT_EQ(rows.size(), 2U);
+  const double bytes = (4 << 20) + (25 << 20) + (100 << 20);
+  const double slowest_s = rows.at(0).step_s + 2.0 * 15.0 / 16.0 * bytes / options.inter_node.least_bytes_per_s;
+  EXPECT_GT(rows.at(1).step_high_s, slowest_s);
+  EXPECT_LT(rows.at(1).step_high_s, 1.35 * slowest_s);
+}
+
 // A host with more GPUs than 8 is rare, so without a number of GPUs per node N = 16 needs two nodes.
 TEST_F(NodeLinksTest, EightGpusPerNodeAreAssumed) {
   EXPECT_THAT(at(8, 0).note, Not(HasSubstr("between nodes")));
