@@ -71,7 +71,7 @@ class Import : public Subcommand {
         ->type_name("PATH")
         ->excludes(out);
     with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT");
-    app.add_flag("--full", full_, full_help);
+    app.add_flag(full_names, full_, full_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--partial", partial_,
                  "Import runs with missing ranks, marked as partial (folders of ddpprof worker)");

@@ -25,6 +25,7 @@ inline constexpr const char* format_help =
 
 inline report::TextStyle style_of(const Context& context) { return {context.width, context.ascii}; }
 
+inline constexpr const char* full_names = "--full,--verbose";
 inline constexpr const char* full_help = "Print all tables of the report, with their notes; otherwise one screen";
 
 // Throws Failure (usage) on any other word.

@@ -171,7 +171,7 @@ class Record : public Subcommand {
         ->type_name("TRACER")
         ->capture_default_str();
     with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT")->capture_default_str();
-    app.add_flag("--full", full_, full_help);
+    app.add_flag(full_names, full_, full_help);
     app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")->check(from_one);
     app.add_option("--param-bytes", parameter_bytes_,
                    "Bytes of all gradients, if the recorded collectives have no message sizes")

@@ -47,7 +47,7 @@ class ReportSubcommand final : public Subcommand {
     with_words(app.add_option("--report", report_, "Which report, one of:" + names), known_reports())
         ->type_name("NAME")
         ->default_str("answer; summary for csv, json and markdown; all for html");
-    app.add_flag("--full", full_, full_help);
+    app.add_flag(full_names, full_, full_help);
     app.add_flag(
         "--plot{auto}", plot_,
         "Plot the step time over N in characters, on a terminal of 60 columns or more; --plot=always: anywhere");

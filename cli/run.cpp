@@ -80,7 +80,7 @@ class Run : public Subcommand {
         ->type_name("DEVICE");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     with_words(app.add_option("--format", format_, format_help), formats)->type_name("FORMAT");
-    app.add_flag("--full", full_, full_help);
+    app.add_flag(full_names, full_, full_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_flag("--resume", resume_, "Continue the database of an earlier run that did not reach its end");
     with_words(app.add_option("--progress", progress_,

@@ -190,6 +190,7 @@ TEST_F(AnswerCommand, ImportAndReportEndWithOneScreenAndFullPrintsTheRest) {
   EXPECT_EQ(screen.out, report.out);
   EXPECT_LE(lines_of(screen.out).size(), 40U) << screen.out;
   EXPECT_THAT(screen.out, testing::StartsWith("Answer\n"));
+  EXPECT_EQ(run_ddpprof({"report", out, "--verbose"}).out, full.out);
   EXPECT_THAT(screen.out, HasSubstr("--full"));
   EXPECT_THAT(screen.out, HasSubstr("N = 1 (one process without DDP)"));
   EXPECT_GT(lines_of(full.out).size(), 40U);
