@@ -191,8 +191,8 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
   fit.reference = machines.back();
   fit.threads_at_one = machines.front().threads_per_rank;
   // One N alone does not show a rule. Equal threads at several N that are not max(1, cores / N) were set by the user.
-  fit.threads_follow_cores = follows;
   const bool own_device = fit.reference.device == "cuda";
+  fit.threads_follow_cores = follows && !own_device;
   // With threads = cores / r, t^-p and r^s are one and the same.
   const bool no_contention = own_device || (follows && threads_vary);
   const double p = own_device ? 0.0 : 0.8, q = own_device ? 0.0 : 1.0;

@@ -23,6 +23,22 @@ Growth growth_beyond(const Predictor& predictor, const Machine& machine, double 
   return growth_of(question, learned_constants.growth, confidence);
 }
 
+// Returns the part of the predicted waiting that more ranks may not add to the measured step: communication may run
+// while the device waits for the host's launches anyway, and a rank that is slower than the others in all steps makes
+// many ranks wait no longer than few.
+double uncertain_waiting_s(const Predictor& predictor, const StepCase& at) {
+  const StepProfile& measured = *at.profile;
+  if (at.measured) return 0.0;
+  const Terms terms = predictor.modelled(at);
+  const double measured_s = stats::median(measured.step_s);
+  const double exposed_s = std::max(0.0, terms.exposed_s - measured_s * measured.shares.exposed);
+  const double skew_s = std::max(0.0, terms.skew_s - measured_s * measured.shares.skew);
+  const double late_s = measured.straggler_s;
+  const double lasting = late_s > 0.0 ? std::min(1.0, measured.slowest_rank_s / late_s) : 0.0;
+  const double beside_host_s = std::min(terms.host_s, exposed_s + (1.0 - lasting) * skew_s);
+  return beside_host_s + lasting * skew_s;
+}
+
 }  // namespace
 
 stats::Interval step_interval(const Predictor& predictor, const StepCase& at, double step_s, std::size_t samples,
@@ -39,6 +55,7 @@ stats::Interval step_interval(const Predictor& predictor, const StepCase& at, do
     interval.achieved_confidence = own.achieved_confidence;
     first = false;
   }
+  interval.low = std::max(least_s, std::min(interval.low, step_s - uncertain_waiting_s(predictor, at)));
   const double beyond = static_cast<double>(at.machine.workers) / static_cast<double>(job.largest_measured());
   if (!(beyond > far_beyond_measured)) return interval;
   const Growth growth = growth_beyond(predictor, at.machine, confidence);

@@ -208,11 +208,14 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     }
     pool.straggler.push_back(late_s);
   }
+  std::vector<double> centers;
   for (const auto& [rank, computes] : compute_by_rank) {
     const double center = stats::median(computes);
+    centers.push_back(center);
     if (center <= 0.0) continue;
     for (const double compute : computes) pool.jitter.push_back(compute / center - 1.0);
   }
+  if (centers.size() > 1) pool.slowest_rank.push_back(*std::ranges::max_element(centers) - stats::median(centers));
   for (const CollectiveInfo& collective : collectives) {
     const auto step = by_id.find(collective.step_id);
     if (step == by_id.end() || !step->second->backward_start_ns) continue;
@@ -270,6 +273,7 @@ StepProfile condense(Pool& pool) {
   profile.compute_noise = summarise(pool.compute_repeats).relative_error;
   profile.step_jitter = pool.jitter.size() > 1 ? stats::mad_sigma(pool.jitter) : 0.0;
   profile.straggler_s = median_or(pool.straggler, 0.0);
+  profile.slowest_rank_s = median_or(pool.slowest_rank, 0.0);
   profile.unwrapped_s = median_or(pool.unwrapped, 0.0);
   profile.overlapped_s = median_or(pool.overlapped, 0.0);
   profile.communication_s = median_or(pool.communication, 0.0);

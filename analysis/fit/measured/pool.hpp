@@ -12,8 +12,9 @@ namespace ddpprof::fit {
 
 struct Pool {
   StepProfile profile;
-  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
-      samples, communication, exposed, waited, idle_share, copies_share, idle_gap, others, others_wait, calls_alone;
+  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, slowest_rank,
+      unwrapped, overlapped, samples, communication, exposed, waited, idle_share, copies_share, idle_gap, others,
+      others_wait, calls_alone;
   std::vector<std::vector<double>> compute_repeats;
   std::map<std::int64_t, std::vector<double>> bucket_ready;
   std::map<std::int64_t, std::int64_t> bucket_bytes;

@@ -79,4 +79,11 @@ std::optional<std::int64_t> LaunchOrder::begun_from_ns(std::int64_t moment_ns) c
   return found == later_than_all ? std::nullopt : std::optional(found);
 }
 
+ingest::Interval LaunchOrder::step_on_device(const ingest::Interval& host) const {
+  const std::optional<std::int64_t> before_ns = done_by_ns(host.start_ns), end_ns = done_by_ns(host.end_ns);
+  if (before_ns || !end_ns) return {before_ns.value_or(host.start_ns), end_ns.value_or(host.end_ns)};
+  const std::int64_t assumed_ns = host.start_ns + (*end_ns - host.end_ns);
+  return {std::min(assumed_ns, begun_from_ns(host.start_ns).value_or(assumed_ns)), *end_ns};
+}
+
 }  // namespace ddpprof::import

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/import/trace/slice.hpp"
+#include "analysis/ingest/intervals.hpp"
 
 namespace ddpprof::import {
 
@@ -31,6 +32,11 @@ class LaunchOrder {
   std::optional<std::int64_t> done_by_ns(std::int64_t moment_ns) const;
   // The earliest start of the compute work launched at or after the time.
   std::optional<std::int64_t> begun_from_ns(std::int64_t moment_ns) const;
+
+  // From the end of the work before the host's step to the end of its own work. If no work before it was recorded, that
+  // work is assumed to have ended as long before or after the host's start as the step's own work before or after its
+  // end, and not after the start of the step's first work.
+  ingest::Interval step_on_device(const ingest::Interval& host) const;
 
  private:
   struct Bounds {

@@ -233,14 +233,13 @@ class TrainingBuilder {
   std::int64_t begin_at(std::int64_t moment_ns) const {
     return order_ ? order_->begun_from_ns(moment_ns).value_or(moment_ns) : moment_ns;
   }
-  std::int64_t bound_at(std::int64_t moment_ns) const {
-    return order_ ? order_->done_by_ns(moment_ns).value_or(moment_ns) : moment_ns;
-  }
 
   void place_steps() {
     std::int64_t before_ns = INT64_MIN;
     for (const HostStep& step : host_.steps) {
-      ingest::Interval time{std::max(before_ns, bound_at(step.time.start_ns)), bound_at(step.time.end_ns)};
+      ingest::Interval time{step.time.start_ns, step.time.end_ns};
+      if (order_) time = order_->step_on_device(time);
+      time.start_ns = std::max(before_ns, time.start_ns);
       before_ns = std::max(before_ns, time.end_ns);
       if (time.end_ns <= time.start_ns) {
         ++empty_steps_;

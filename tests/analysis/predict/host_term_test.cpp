@@ -16,6 +16,7 @@ namespace {
 using synthetic::TemporaryDatabase;
 using synthetic::Truth;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Truth job(double idle_share) {
   Truth truth;
@@ -59,6 +60,30 @@ TEST(HostTerm, ImportedStepsWithoutPhasesAndCommunicationKeepTheirCompute) {
   EXPECT_NEAR(row.compute_s / row.step_s, 0.8, 1e-3);
   EXPECT_NEAR(row.host_s / row.step_s, 0.1, 1e-3);
   EXPECT_NEAR(row.other_s / row.step_s, 0.1, 1e-3);
+}
+
+// Imports of GPU jobs state a core for each rank. They do not show that threads follow the cores.
+TEST(HostTerm, ImportedStepsOfEveryMeasuredNAreUsedAsMeasured) {
+  const Truth truth = job(0.3);
+  TemporaryDatabase database("host-measured");
+  synthetic::add_ddp(database.get(), truth, {2, 4, 8}, 1);
+  database.get().sql().exec(
+      "UPDATE measurement SET kind = 'import', device = 'cuda', cores = world_size, threads_per_rank = 1, "
+      "oversubscription = 1");
+  const PredictResult result = predict_all(database.get(), asking({2, 4, 8}));
+  for (const std::int64_t workers : {2, 4, 8}) EXPECT_THAT(at(result, workers).note, StartsWith("measured")) << workers;
+}
+
+// The device is idle for more than half of the step. Whether communication fits in there is not known.
+TEST(HostTerm, TheIntervalContainsThatCommunicationRunsWhileTheDeviceWaits) {
+  const Truth truth = job(0.6);
+  TemporaryDatabase database("host-free");
+  synthetic::add_ddp(database.get(), truth, {2}, 1);
+  const PredictResult result = predict_all(database.get(), asking({2, 8}));
+  const Prediction &measured = at(result, 2), &more = at(result, 8);
+  EXPECT_GT(more.step_s, measured.step_s);
+  EXPECT_GT(more.host_s, more.step_s - measured.step_s);
+  EXPECT_LE(more.step_low_s, measured.step_s);
 }
 
 TEST(HostTerm, MeasuredAndPredictedTermsHaveOneMeaning) {

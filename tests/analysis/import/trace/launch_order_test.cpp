@@ -49,5 +49,39 @@ TEST(LaunchOrder, AgreesWithLookingAtEverySlice) {
   }
 }
 
+// Equal steps of 100 ns whose last kernel ends 40 ns before the host's step, or 30 ns after it.
+TEST(LaunchOrder, TheFirstStepIsAsLongAsTheOthers) {
+  for (const std::int64_t behind_ns : {-40, 30}) {
+    LaunchOrder order({0, 100, 200, 300});
+    for (const std::int64_t host_ns : {0, 100, 200}) {
+      Slice slice;
+      slice.work = Work::compute;
+      slice.launch_ns = host_ns + 10;
+      slice.start_ns = host_ns + 50;
+      slice.end_ns = host_ns + 100 + behind_ns;
+      order.add(slice);
+    }
+    order.finish();
+    EXPECT_EQ(order.step_on_device({0, 100}).start_ns, behind_ns);
+    for (const std::int64_t host_ns : {0, 100, 200})
+      EXPECT_EQ(order.step_on_device({host_ns, host_ns + 100}),
+                (ingest::Interval{host_ns + behind_ns, host_ns + 100 + behind_ns}));
+  }
+}
+
+// The device was idle before the first step, and is 80 ns behind the host at its end.
+TEST(LaunchOrder, AStepDoesNotStartAfterItsWork) {
+  LaunchOrder order({0, 100});
+  Slice slice;
+  slice.work = Work::compute;
+  slice.launch_ns = 5;
+  slice.start_ns = 10;
+  slice.end_ns = 180;
+  order.add(slice);
+  order.finish();
+  EXPECT_EQ(order.step_on_device({0, 100}).start_ns, 10);
+  EXPECT_EQ(order.step_on_device({0, 100}).end_ns, 180);
+}
+
 }  // namespace
 }  // namespace ddpprof::import
