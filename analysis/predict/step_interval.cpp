@@ -24,8 +24,8 @@ Growth growth_beyond(const Predictor& predictor, const Machine& machine, double 
 }
 
 // Returns the part of the predicted waiting that more ranks may not add to the measured step: communication may run
-// while the device waits for the host's launches anyway, and a rank that is slower than the others in all steps makes
-// many ranks wait no longer than few.
+// while the device waits for the host's launches anyway, a rank that is slower than the others in all steps makes many
+// ranks wait no longer than few, and without the traces of some ranks transfer may be waiting.
 double uncertain_waiting_s(const Predictor& predictor, const StepCase& at) {
   const StepProfile& measured = *at.profile;
   if (at.measured) return 0.0;
@@ -33,6 +33,7 @@ double uncertain_waiting_s(const Predictor& predictor, const StepCase& at) {
   const double measured_s = stats::median(measured.step_s);
   const double exposed_s = std::max(0.0, terms.exposed_s - measured_s * measured.shares.exposed);
   const double skew_s = std::max(0.0, terms.skew_s - measured_s * measured.shares.skew);
+  if (measured.waits_unseen) return exposed_s + skew_s;
   const double late_s = measured.straggler_s;
   const double lasting = late_s > 0.0 ? std::min(1.0, measured.slowest_rank_s / late_s) : 0.0;
   const double beside_host_s = std::min(terms.host_s, exposed_s + (1.0 - lasting) * skew_s);
