@@ -113,8 +113,8 @@ std::vector<Ability> abilities(const Facts& facts) {
   // Does not need ddpprof-worker.
   Ability record{"a job of your own (ddpprof record)", facts.tracer.problem.empty() && facts.folder_writable, "", ""};
   if (record.can)
-    record.detail = facts.driver.version ? "NVTX ranges, GPU kernels and copies, NCCL's collectives, of any program"
-                                         : "NVTX ranges, of any program";
+    record.detail = std::string("Python trainings with torch.profiler; of any program NVTX ranges") +
+                    (facts.driver.version ? ", GPU kernels and copies, NCCL's collectives" : "");
   else if (!facts.tracer.problem.empty())
     record.detail = "the tracer " + facts.tracer.problem, record.advice = facts.tracer.remedy;
   else

@@ -133,7 +133,8 @@ TEST(Abilities, WhatCanAndWhatCannotBeMeasured) {
 TEST(Abilities, RecordingNeedsNoWorker) {
   Facts facts = facts_of("container-v2");
   facts.worker.problem = "not found";
-  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "NVTX ranges, of any program");
+  EXPECT_EQ(ability_of(facts, "a job of your own").detail,
+            "Python trainings with torch.profiler; of any program NVTX ranges");
   EXPECT_TRUE(ability_of(facts, "a job of your own").can);
   EXPECT_THAT(ability_of(facts_of("gpu-node"), "a job of your own").detail, HasSubstr("NCCL's collectives"));
   facts.folder_writable = false;
