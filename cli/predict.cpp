@@ -6,8 +6,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -46,6 +48,13 @@ void add_warnings(const fit::AllReduceLog& log, std::vector<fit::Note>& notes) {
   add(log.warnings);
   for (const fit::AllReduceRun& one : log.runs) add(one.run.warnings);
   for (const fit::OtherRun& one : log.others) add(one.run.warnings);
+}
+
+// Throws Failure if the file does not exist.
+void require_log(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    throw Failure(ExitCode::usage, path + ": no such file", "the output of nccl-tests");
 }
 
 class PredictSubcommand final : public Subcommand {
@@ -217,6 +226,7 @@ class PredictSubcommand final : public Subcommand {
   std::vector<fit::AllReduceLog> read_logs() const {
     std::vector<fit::AllReduceLog> logs;
     for (const std::string& path : logs_) {
+      require_log(path);
       try {
         logs.push_back(fit::read_all_reduces(path));
       } catch (const fit::NcclTestsError& error) {
@@ -230,6 +240,7 @@ class PredictSubcommand final : public Subcommand {
   static void add_sharded_logs(const std::vector<std::string>& paths, const std::string& op,
                                fit::PredictOptions& options, std::vector<fit::Note>& notes) {
     for (const std::string& path : paths) {
+      require_log(path);
       try {
         const fit::AllReduceLog log = fit::read_others(path, op);
         add_warnings(log, notes);
