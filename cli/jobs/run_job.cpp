@@ -150,6 +150,7 @@ ExitCode run_job(const RunJob& run, Context& context) {
     context.out << plan_text(run, request, plan);
     return ExitCode::done;
   }
+  job::require_programs(request, plan);
   const job::TraceSource source =
       window ? job::injected_traces(measure::find_python_module(), *window, scenario.command.noise_steps)
              : job::own_traces();

@@ -137,7 +137,7 @@ CommTimes time_collectives(const CommBench& bench) {
   try {
     end = launcher::run_bounded(command);
   } catch (const std::system_error& cannot) {
-    throw measure::InvalidRequest("the command cannot be started: " + std::string(cannot.what()),
+    throw measure::MissingProgram("the command cannot be started: " + std::string(cannot.what()),
                                   "a launcher that is installed", "correct " + bench.command.front());
   }
   using Reason = launcher::BoundedEnd::Reason;

@@ -40,7 +40,8 @@ struct CommTimes {
 };
 
 // Runs the command and returns the times. Throws measure::InvalidRequest if the command has a script of its own,
-// measure::Interrupted, and measure::SweepFailed with the last lines of output if it did not end with results.
+// measure::MissingProgram if it cannot be started, measure::Interrupted, and measure::SweepFailed with the last lines of
+// output if it did not end with results.
 CommTimes time_collectives(const CommBench&);
 
 // Returns the warnings about the times: about sizes that were left out, and without `nodes` about ranks whose hosts share

@@ -29,7 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* request_key = "job";  // of the table meta
+constexpr const char* request_key = "job";         // of the table meta
+constexpr const char* failed_code = "run_failed";  // of diagnostics
 
 // The parts of a request that every run shares. Other N, batches and repeats may be added later.
 std::string shared_part(const JobRequest& request) {
@@ -183,6 +184,29 @@ class Run {
   std::vector<std::string> warnings_;
 };
 
+std::string failure_text(const JobRun& run) { return run.name() + " was not measured: "; }
+
+// Stores why a run was not measured, without the lines of its output.
+void store_failure(store::Database& database, const JobRun& run, const std::string& why) {
+  store::DiagnosticRow row;
+  row.severity = "error";
+  row.code = failed_code;
+  row.message = failure_text(run) + why.substr(0, why.find('\n'));
+  row.advice = "the same command with --resume measures it; FILE.db.d/" + run.name() + "/output.log has its output";
+  store::Inserter<store::DiagnosticRow>(database).insert(row);
+}
+
+void remove_failure(store::Database& database, const JobRun& run) {
+  try {
+    SQLite::Statement remove(database.sql(), "DELETE FROM diagnostic WHERE code = ? AND message LIKE ? || '%'");
+    remove.bind(1, failed_code);
+    remove.bind(2, failure_text(run));
+    remove.exec();
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
 }  // namespace
 
 std::set<std::string> measured_runs(store::Database& database, const JobRequest& request) {
@@ -227,6 +251,13 @@ std::string measured_model(store::Database& database) {
   }
 }
 
+void require_programs(const JobRequest& request, const std::vector<JobRun>& plan) {
+  for (const JobRun& run : plan)
+    if (const std::string why = launcher::why_not_startable(command_of(request, run).front()); !why.empty())
+      throw measure::MissingProgram("the command cannot be started: " + why, "a program that is installed",
+                                    "correct the command, or install the program");
+}
+
 void record_request(store::Database& database, const JobRequest& request) {
   try {
     store::Inserter<store::MetaRow>(database).insert({request_key, shared_part(request)});
@@ -258,7 +289,9 @@ JobSweepResult sweep_jobs(store::Database& database, const JobRequest& request, 
                << std::flush;
     std::string shown;
     Run measurement(database, request, run, source, options);
+    remove_failure(database, run);
     const std::string why = measurement.measure(shown, result.interrupted);
+    if (!why.empty()) store_failure(database, run, why);
     if (result.interrupted) break;
     std::vector<std::string> warnings = measurement.warnings();
     if (const std::int64_t batch = measurement.traced_batch(); batch > 0 && run.batch) {

@@ -46,8 +46,11 @@ std::string measured_model(store::Database&);
 // Writes the request to the table meta, so that --resume can compare it.
 void record_request(store::Database&, const JobRequest&);
 
-// Measures the runs that are not in `measured`. Shows each run on `messages`. Throws DatabaseError and
-// measure::CannotWrite.
+// Throws measure::MissingProgram if the program of a run cannot be started. Call it before the database is made.
+void require_programs(const JobRequest&, const std::vector<JobRun>& plan);
+
+// Measures the runs that are not in `measured`. Shows each run on `messages`. The reason of each failed run is a
+// diagnostic of the file until the run is started again. Throws DatabaseError and measure::CannotWrite.
 JobSweepResult sweep_jobs(store::Database&, const JobRequest&, const std::vector<JobRun>& plan, const TraceSource&,
                           const std::set<std::string>& measured, const JobSweepOptions&, std::ostream& messages);
 

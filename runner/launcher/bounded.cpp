@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "runner/launcher/guardian.hpp"
@@ -212,5 +214,10 @@ class BoundedRun {
 }  // namespace
 
 BoundedEnd run_bounded(const BoundedCommand& command) { return BoundedRun(command).run(); }
+
+std::string why_not_startable(const std::string& program) {
+  const std::string path = program_path(program);
+  return access(path.c_str(), X_OK) == 0 ? "" : path + ": " + std::generic_category().message(errno);
+}
 
 }  // namespace ddpprof::launcher

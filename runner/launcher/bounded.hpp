@@ -35,4 +35,8 @@ struct BoundedEnd {
 // this process may be started meanwhile. Throws std::system_error if the command cannot be started.
 BoundedEnd run_bounded(const BoundedCommand&);
 
+// Returns why this program, a path or a name to look up in PATH, cannot be started: "torchrunx: No such file or
+// directory". Empty if it can be started.
+std::string why_not_startable(const std::string& program);
+
 }  // namespace ddpprof::launcher

@@ -18,6 +18,9 @@ struct ProcessOptions {
   int inherited_descriptor = -1;                   // stays open in the rank under the same number; -1: none
 };
 
+// Returns the path of a program: a name without a slash is looked up in PATH. Returns the name if no folder has it.
+std::string program_path(const std::string& name);
+
 class Process {
  public:
   // Throws std::system_error with the name of the program or the log if the process cannot be started.

@@ -17,7 +17,7 @@ class MachineTooSmall : public UserError {
   using UserError::UserError;
 };
 
-// A program or library of ddpprof was not found.
+// A program was not found: a program or library of ddpprof, or the program of the user's command.
 class MissingProgram : public UserError {
  public:
   using UserError::UserError;

@@ -58,6 +58,25 @@ struct Wrong {
   std::string message;                 // standard error without its line end; a leading … means "contains"
 };
 
+TEST_F(CommandLine, ARunOfAMissingProgramMakesNoDatabase) {
+  const std::filesystem::path database = folder_ / "missing.db";
+  const Outcome missing = run_ddpprof({"run", "--workers", "1,2", "--out", database.string(), "--", "no-such-program"});
+  EXPECT_EQ(missing.code, 3) << missing.messages;
+  EXPECT_THAT(missing.messages, HasSubstr("cannot be started: no-such-program: No such file or directory"));
+  EXPECT_FALSE(std::filesystem::exists(database));
+  EXPECT_FALSE(std::filesystem::exists(database.string() + ".d"));
+}
+
+TEST_F(CommandLine, TheReportOfFailedRunsHasTheirReason) {
+  const std::string database = (folder_ / "failed.db").string();
+  const Outcome failed =
+      run_ddpprof({"run", "--tracer", "own", "--workers", "1", "--out", database, "--", "sh", "-c", "exit 3"});
+  EXPECT_EQ(failed.code, 4) << failed.messages;
+  const Outcome report = run_ddpprof({"report", database, "--format", "json"});
+  EXPECT_THAT(report.out, HasSubstr("No measured step: n1-r0 was not measured: it ended with exit code 3"));
+  EXPECT_THAT(report.out, HasSubstr("run_failed"));
+}
+
 TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
   const std::string hint = " see ddpprof report --help";
   const std::vector<Wrong> all = {

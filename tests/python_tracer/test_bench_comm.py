@@ -74,7 +74,7 @@ class BenchComm(unittest.TestCase):
     def test_what_goes_wrong_is_told_and_stores_nothing(self):
         for words, code, message in (
                 ((*LAUNCHER, "train.py"), 2, "bench-comm starts a script of its own"),
-                (("no-such-launcher",), 2, "cannot be started"),
+                (("no-such-launcher",), 3, "cannot be started"),
                 ((*LAUNCHER, "--no-such-option"), 4, "the launcher ended with exit code 2 without results"),
                 ((sys.executable,), 4, "ranks must be started by torchrun, srun or mpirun"),
                 ((*LAUNCHER[:-1], "1"), 4, "a collective needs 2 ranks or more, and the launcher starts 1"),

@@ -405,7 +405,7 @@ Table answer_of(const Source& source, const std::vector<GlanceStep>& steps) {
   Table table;
   table.name = "answer";
   table.title = "Answer";
-  table.empty = no_measured_step;
+  table.empty = why_no_step(source);
   table.columns = {text("about", "about"), prose("answer", "answer")};
   table.key_columns = 1;
   table.plain = true;

@@ -1,5 +1,8 @@
 #include "analysis/report/tables/source.hpp"
 
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +13,12 @@ namespace ddpprof::report {
 const Table* outlook_of(const Source& source, std::string_view name) {
   const auto found = std::ranges::find(source.outlook, name, &Table::name);
   return found == source.outlook.end() ? nullptr : &*found;
+}
+
+std::string why_no_step(const Source& source) {
+  SQLite::Statement failed(source.db, "SELECT message, advice FROM diagnostic WHERE code = 'run_failed' ORDER BY rowid");
+  if (!source.configurations.empty() || !failed.executeStep()) return no_measured_step;
+  return "No measured step: " + failed.getColumn(0).getString() + "; " + failed.getColumn(1).getString() + ".";
 }
 
 std::vector<Column> configuration_columns() {

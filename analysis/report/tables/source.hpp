@@ -31,6 +31,10 @@ inline constexpr const char* no_measured_step =
     "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml. In imported traces, mark each "
     "step: call prof.step() of PyTorch's profiler, or add an NVTX range for Nsight Systems.";
 
+// Returns why no step was measured: the first failed run of `ddpprof run -- COMMAND` if no run was measured, otherwise
+// no_measured_step.
+std::string why_no_step(const Source&);
+
 // Model, strategy, workers, global batch: the leading columns of every table about configurations.
 std::vector<Column> configuration_columns();
 Row configuration_cells(const metrics::Configuration&);
