@@ -72,9 +72,9 @@ TEST_F(CommandLine, TheReportOfFailedRunsHasTheirReason) {
   const Outcome failed =
       run_ddpprof({"run", "--tracer", "own", "--workers", "1", "--out", database, "--", "sh", "-c", "exit 3"});
   EXPECT_EQ(failed.code, 4) << failed.messages;
-  const Outcome report = run_ddpprof({"report", database, "--format", "json"});
+  const Outcome report = run_ddpprof({"report", database, "--report", "answer", "--format", "markdown"});
   EXPECT_THAT(report.out, HasSubstr("No measured step: n1-r0 was not measured: it ended with exit code 3"));
-  EXPECT_THAT(report.out, HasSubstr("run_failed"));
+  EXPECT_THAT(run_ddpprof({"report", database, "--report", "diagnostics", "--format", "csv"}).out, HasSubstr("run_failed"));
 }
 
 TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
