@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/fit/table/row_noise.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -18,7 +19,6 @@ namespace {
 
 constexpr double largest_rounding = 1.02;  // published figures are rounded
 constexpr double largest_noise = 1.1;      // of a gain that only noise explains
-constexpr double repeats_ratio = 1.8;      // the largest of equal rows over the smallest
 // A rank of more nodes is faster than one of two nodes, which collective libraries treat specially, but not by more.
 constexpr double largest_gain_of_two = 2.2;
 constexpr double largest_gain = 1.25;  // of a rank otherwise: 1.2 is the most in published tables
@@ -161,7 +161,7 @@ std::string shorter_with_larger_batch(const std::vector<Placed>& all) {
 std::string unequal_repeats(const std::vector<Placed>& all) {
   for (const Placed& one : all) {
     const auto [least, most] = std::ranges::minmax(one.micro_s);
-    if (most > repeats_ratio * least)
+    if (most > most_noise_ratio * least)
       return fmt::format(
           "rows of N = {} with the same batch and placement differ from {} to {}: one of them may have "
           "another unit, be a first step, or be of another job",

@@ -58,12 +58,17 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
       if (row.sync_s >= 0.0) shares.push_back(row.sync_s / row.step_s);
     }
     point.micro_s = stats::median(times);
+    std::tie(point.least_s, point.most_s) = std::pair(std::ranges::min(times), std::ranges::max(times));
     if (!shares.empty()) point.sync_share = stats::median(shares);
     points_.push_back(point);
     repeats.push_back(std::move(times));
   }
   const double each = static_cast<double>(rows.size()) / static_cast<double>(points_.size());
   scatter_ = std::sqrt(1.0 + 1.0 / each) * std::max(widened(noise_of_repeats(repeats)), widened(noise_of_points()));
+  constexpr double normal_90 = 1.645;
+  const double most_scatter = std::log(most_noise_ratio) / normal_90;
+  contradict_ = scatter_ > most_scatter;
+  scatter_ = std::min(scatter_, most_scatter);
   if (batches.size() > 1) fit_line();
 }
 
@@ -154,6 +159,7 @@ MeasuredStep MeasuredCurves::step_of(const std::vector<const Point*>& same_place
   const auto converted = [&](const Point* point) {
     MeasuredStep step;
     step.micro_s = step.low_s = step.high_s = point->micro_s;
+    if (contradict_) std::tie(step.low_s, step.high_s) = std::pair(point->least_s, point->most_s);
     step.sync_share = point->sync_share;
     step.nodes = point->row.nodes;
     step.devices = point->row.devices();

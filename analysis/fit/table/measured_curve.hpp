@@ -48,8 +48,12 @@ class MeasuredCurves {
   double compute_s(std::int64_t batch) const;
 
   // Standard deviation of ln(step) between a measured step, which is the median of equal rows, and a further one, by
-  // row_noise.hpp: the larger one of equal rows and of rows that leave a smooth curve over N. 0 without either.
+  // row_noise.hpp: the larger one of equal rows and of rows that leave a smooth curve over N. 0 without either. At most
+  // what most_noise_ratio makes at the ends of a 90 % interval.
   double scatter() const { return scatter_; }
+  // True if the rows differ by more than noise: some of them are wrong or of another job. low_s and high_s of a step then
+  // contain all of its equal rows.
+  bool contradict() const { return contradict_; }
   bool has_accumulation(std::int64_t accumulation) const { return accumulations_.contains(accumulation); }
   std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
 
@@ -57,6 +61,7 @@ class MeasuredCurves {
   struct Point {  // the median of equal rows
     StepRow row;
     double micro_s = 0.0, sync_share = -1.0;
+    double least_s = 0.0, most_s = 0.0;  // of the equal rows
   };
 
   MeasuredStep step_of(const std::vector<const Point*>& same_placement, const StepRow& asked) const;
@@ -69,6 +74,7 @@ class MeasuredCurves {
   std::shared_ptr<const Alone> alone_;
   std::vector<Point> points_;
   double scatter_ = 0.0;
+  bool contradict_ = false;
   double fixed_s_ = 0.0, sample_s_ = 0.0;  // the line
   bool line_ = false;
   std::set<std::int64_t> accumulations_;

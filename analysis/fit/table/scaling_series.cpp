@@ -234,9 +234,20 @@ void ScalingSeries::consider_two_nodes(Start& start, const StepRow& asked) const
   }
 }
 
+// If the rows differ by more than noise, it is not known which of them are right.
+void ScalingSeries::consider_contradictions(Start& start, const MeasuredCurve& curve) const {
+  if (!measured_.contradict()) return;
+  for (const auto& [workers, step] : curve) {
+    start.step.low_s = std::min(start.step.low_s, step.low_s);
+    start.step.high_s = std::max(start.step.high_s, step.high_s);
+  }
+  start.notes.push_back("the measured steps differ by more than noise: the interval contains all of them");
+}
+
 ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
   const MeasuredCurve one_node = measured_.curve(asked, false), several = measured_.curve(asked, true);
   Start start = asked.nodes == 1 ? on_one_node(asked, one_node, several) : on_several_nodes(asked, one_node, several);
+  consider_contradictions(start, (asked.nodes == 1 || several.empty()) && !one_node.empty() ? one_node : several);
   start.question.other_batch = start.step.by_line;
   const auto& [workers, step] = one_node.empty() ? *several.begin() : *one_node.begin();
   start.fewest_workers = workers;

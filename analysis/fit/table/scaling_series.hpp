@@ -42,6 +42,7 @@ class ScalingSeries {
   void consider_full_node(Start&, const StepRow& asked, const MeasuredCurve& one_node) const;
   void consider_other_nodes(Start&, const StepRow& asked) const;
   void consider_two_nodes(Start&, const StepRow& asked) const;
+  void consider_contradictions(Start&, const MeasuredCurve&) const;
   Growth growth_with_noise(const GrowthQuestion&, bool several_nodes, double confidence) const;
   std::pair<double, double> batch_spread(const MeasuredStep&, std::int64_t batch, const TableOptions&) const;
 

@@ -129,6 +129,24 @@ TEST(UserTables, OneSlowFirstStepDoesNotBlurATable) {
   EXPECT_THAT(table.warnings(), ElementsAre(HasSubstr("differ from")));
 }
 
+// No noise makes a step 14 times as long: some rows are wrong, and it is not known which.
+TEST(UserTables, RowsThatContradictEachOtherAreAllInTheInterval) {
+  const std::vector<std::vector<StepRow>> tables = {
+      {row(1, 1, 8, .7), row(8, 1, 8, .05)},
+      {row(1, 1, 8, .7), row(1, 1, 8, .05), row(8, 1, 8, .7), row(8, 1, 8, .05)},
+      {row(1, 1, 8, .05), row(2, 1, 8, .7), row(4, 1, 8, .05), row(8, 1, 8, .7)}};
+  for (const std::vector<StepRow>& rows : tables)
+    for (const std::int64_t workers : {8, 16}) {
+      const TablePrediction prediction = StepTable(rows).predict(asked(workers, 16, 8));
+      expect_inside(prediction);
+      EXPECT_LE(prediction.low_s, .05);
+      EXPECT_GE(prediction.high_s, .7);
+      EXPECT_GT(prediction.low_s, .05 / 3.0);
+      EXPECT_LT(prediction.high_s, .7 * 4.0);
+      EXPECT_THAT(prediction.note, HasSubstr("the interval contains all of them"));
+    }
+}
+
 // About linear at two batches, on up to 8 nodes: what was measured stays in a narrow interval.
 TEST(UserTables, ASecondBatchDoesNotHideWhatWasMeasured) {
   std::vector<StepRow> rows;
