@@ -74,7 +74,8 @@ TEST_F(CommandLine, TheReportOfFailedRunsHasTheirReason) {
   EXPECT_EQ(failed.code, 4) << failed.messages;
   const Outcome report = run_ddpprof({"report", database, "--report", "answer", "--format", "markdown"});
   EXPECT_THAT(report.out, HasSubstr("No measured step: n1-r0 was not measured: it ended with exit code 3"));
-  EXPECT_THAT(run_ddpprof({"report", database, "--report", "diagnostics", "--format", "csv"}).out, HasSubstr("run_failed"));
+  EXPECT_THAT(run_ddpprof({"report", database, "--report", "diagnostics", "--format", "csv"}).out,
+              HasSubstr("run_failed"));
 }
 
 TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {

@@ -83,7 +83,6 @@ std::string difference(const ShardedJob& job, std::vector<UnitTimes>& units, con
   if (one.batch_per_worker != job.batch_per_worker) return "another batch per worker";
   if (one.accumulation != job.accumulation) return "another accumulation";
   if (one.optimizer != job.optimizer && !one.optimizer.empty() && !job.optimizer.empty()) return "another optimizer";
-  if (one.threads_per_rank != job.threads_per_rank) return "another number of threads per rank";
   std::vector<UnitTimes> merged = units;
   if (!agree(merged, units_of_one))
     return "other sharded units (names, parameters, element types, gathers in the backward)";
@@ -115,11 +114,21 @@ std::int64_t shards_of(const ShardedRanks& ranks) {
   return shards.value_or(ranks.workers);
 }
 
+using ByPlace = std::map<std::pair<std::int64_t, std::int64_t>, ShardedRanks>;  // by N and hosts
+
+// Adds ranks with other threads than the job's if their N has no other measurement.
+void add_other_threads(ByPlace& found, ByPlace& others, std::int64_t first, ShardedJob& job) {
+  for (auto& [place, ranks] : others)
+    if (const auto& [known, added] = found.try_emplace(place, ranks); !added)
+      for (const std::int64_t id : ranks.measurements)
+        job.left_out[id] = "it has another number of threads per rank than measurement " + std::to_string(first);
+}
+
 }  // namespace
 
 ShardedJob sharded_job(SQLite::Database& sql) {
   ShardedJob job;
-  std::map<std::pair<std::int64_t, std::int64_t>, ShardedRanks> found;  // by N and hosts
+  ByPlace found, of_other_threads;
   std::vector<UnitTimes> units;
   SQLite::Statement query(
       sql,
@@ -158,15 +167,22 @@ ShardedJob sharded_job(SQLite::Database& sql) {
       if (job.optimizer.empty()) job.optimizer = one.optimizer;
     }
     const std::int64_t workers = query.getColumn(1).getInt64(), nodes = query.getColumn(2).getInt64();
-    ShardedRanks& ranks = found[{workers, nodes}];
+    const std::int64_t threads = query.getColumn(8).getInt64();
+    ShardedRanks& ranks = (job.has_threads(threads) ? found : of_other_threads)[{workers, nodes}];
+    if (!ranks.measurements.empty() && !job.has_threads(threads) && ranks.threads != threads) {
+      job.left_out[id] =
+          "it has another number of threads per rank than measurement " + std::to_string(ranks.measurements.front());
+      continue;
+    }
     ranks.workers = workers;
     ranks.nodes = nodes;
-    if (job.device == "cpu" && ranks.per_host() * job.threads_per_rank > query.getColumn(9).getInt64())
-      ranks.shares_cores = true;
+    ranks.threads = threads;
+    if (job.device == "cpu" && ranks.per_host() * threads > query.getColumn(9).getInt64()) ranks.shares_cores = true;
     ranks.measurements.push_back(id);
     add_run_steps(sql, id, ranks);
     add_bytes(sql, id, ranks);
   }
+  add_other_threads(found, of_other_threads, first, job);
   for (auto& [key, ranks] : found) {
     if (ranks.steps_s.empty()) continue;
     ranks.units = sharded_units(sql, ranks.measurements);

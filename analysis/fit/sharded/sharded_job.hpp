@@ -15,6 +15,7 @@ namespace ddpprof::fit {
 struct ShardedRanks {
   std::int64_t workers = 1, nodes = 1;
   std::int64_t shards = 1;    // ranks among which units are sharded; fewer than workers if shards have replicas (HSDP)
+  std::int64_t threads = 1;   // of a rank
   bool shares_cores = false;  // ranks of a CPU had fewer cores than threads
   std::vector<std::int64_t> measurements;  // ids
   // One per measured step: mean over the ranks. skew_s is the part of exposed_s that waits for slower ranks.
@@ -33,6 +34,9 @@ struct ShardedJob {
   std::int64_t cores = 1;                        // of a host
   std::vector<ShardedRanks> measured;            // by N, then by hosts
   std::map<std::int64_t, std::string> left_out;  // measurements with sharded units that are not used: the reason by id
+
+  // True if ranks with these threads compute as the job's ranks do.
+  bool has_threads(std::int64_t threads) const { return device != "cpu" || threads == threads_per_rank; }
 };
 
 // A collective of a unit at a measured N, without waiting for slower ranks: the median over the steps.
@@ -42,8 +46,9 @@ struct UnitCollectiveTime {
 };
 
 // Returns the job of the first predictable measurement (strategy fsdp) of several ranks, else of one. Measurements of
-// other jobs, with other units, and of other strategies are left out. `measured` is empty if the database has no
-// predictable one. Throws SQLite::Exception.
+// other jobs, with other units, and of other strategies are left out. A measurement that differs in the threads of a
+// rank alone, as N = 1 does by torchrun's default, stays if its N has no other one. `measured` is empty if the database
+// has no predictable measurement. Throws SQLite::Exception.
 ShardedJob sharded_job(SQLite::Database&);
 
 // Returns the all-gathers, the reduce-scatters or the all-reduces over replicas ("all_gather", "reduce_scatter",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/fit/compute_fit.hpp"
+#include "analysis/fit/text.hpp"
 #include "simulator/stats/interval.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
@@ -47,14 +48,19 @@ std::int64_t shards_at(const ShardedRanks& base, std::int64_t workers, const Wha
 ShardedModel::ShardedModel(SQLite::Database& sql, const ShardedJob& job, bool between_hosts, const ShardedLogs& logs,
                            const ShardedModel* other)
     : job_(job), logs_(logs) {
-  for (const ShardedRanks& ranks : job.measured)
-    if (ranks.workers == 1 || (ranks.nodes > 1) == between_hosts) {
-      measured_.push_back(&ranks);
-      links_measured_ = links_measured_ || ranks.workers > 1;
+  for (const ShardedRanks& ranks : job.measured) {
+    if (ranks.workers > 1 && (ranks.nodes > 1) != between_hosts) continue;
+    if (!job.has_threads(ranks.threads)) {
+      base_ = &ranks;  // of the measured N alone, if there are no others
+      continue;
     }
+    measured_.push_back(&ranks);
+    links_measured_ = links_measured_ || ranks.workers > 1;
+  }
   if (!links_measured_ && logs_.gathers && logs_.scatters) {
     measured_.clear();
-    for (const ShardedRanks& ranks : job.measured) measured_.push_back(&ranks);
+    for (const ShardedRanks& ranks : job.measured)
+      if (job.has_threads(ranks.threads)) measured_.push_back(&ranks);
   }
   if (measured_.empty()) return;
   // The ranks of the base have cores of their own, because sharing of cores is not modelled.
@@ -173,6 +179,11 @@ std::string ShardedModel::uncertainty() const {
     text += std::string(text.empty() ? "" : "; ") +
             "exposed communication is not separated from the wait for slower ranks, so the interval covers 0 to "
             "the simulated exposed time";
+  if (optimizer_uncertain())
+    text += std::string(text.empty() ? "" : "; ") +
+            "the measurements do not show how much of the optimizer's time shrinks with a rank's shard: the interval "
+            "covers " +
+            percent(1.0 - optimizer_fixed_.second) + " to " + percent(1.0 - optimizer_fixed_.first);
   return text;
 }
 
@@ -240,7 +251,7 @@ Terms ShardedModel::modelled(std::int64_t workers, const ShardedDraw& draw, cons
   const bool ddp = change.strategy == "ddp";
   const Terms measured = recorded(*base_);
   const double optimizer_s = stats::median(base_->optimizer_s);
-  const double fixed = draw.optimizer_fixed.value_or(optimizer_fixed_.value_or(0.5));
+  const double fixed = draw.optimizer_fixed.value_or(0.5 * (optimizer_fixed_.first + optimizer_fixed_.second));
   const std::int64_t shards = shards_at(*base_, workers, change);
   const double part = static_cast<double>(base_->shards) / static_cast<double>(shards);
   double copies_s = 0.0;  // into and out of FSDP's buffers
@@ -291,8 +302,7 @@ std::vector<ShardedDraw> ShardedModel::draws(std::int64_t workers, const Predict
     draw.scatter_latency = random.normal();
     draw.fixed_hops = usual_fixed_hops * std::pow(fixed_hops_range, 2.0 * random.uniform() - 1.0);
     draw.excess = random.uniform();
-    const double fixed = random.uniform();
-    if (!optimizer_fixed_) draw.optimizer_fixed = fixed;
+    draw.optimizer_fixed = std::lerp(optimizer_fixed_.first, optimizer_fixed_.second, random.uniform());
     draw.changed_exposed = std::exp(changed_exposed_error * random.normal());
   }
   return all;
@@ -401,13 +411,26 @@ double ShardedModel::latency_s(std::int64_t workers, const ShardedDraw& draw, co
   return sum_s;
 }
 
-// From the smallest and the largest measured N: fixed + (1 - fixed) / N. None if only one N was measured.
-std::optional<double> ShardedModel::fixed_part_of_optimizer() const {
-  const ShardedRanks& small = *measured_.front();
-  const double large_s = stats::median(base_->optimizer_s);
-  if (small.shards == base_->shards || !(large_s > 0.0)) return std::nullopt;
-  const double shrunk = static_cast<double>(base_->shards) / static_cast<double>(small.shards);
-  return std::clamp((shrunk - stats::median(small.optimizer_s) / large_s) / (shrunk - 1.0), 0.0, 1.0);
+// From the smallest and the largest measured N: fixed + (1 - fixed) / N. If the smallest one has t times the threads,
+// its optimizer would take 1 to t times as long with the threads of the base.
+std::pair<double, double> ShardedModel::fixed_part_of_optimizer() const {
+  const ShardedRanks* small = measured_.front();
+  if (small->shards == base_->shards && job_.measured.front().workers == 1) small = &job_.measured.front();
+  const double large_s = stats::median(base_->optimizer_s), small_s = stats::median(small->optimizer_s);
+  if (small->shards == base_->shards || !(large_s > 0.0) || small->threads < 1 || base_->threads < 1) return {0.0, 1.0};
+  const double shrunk = static_cast<double>(base_->shards) / static_cast<double>(small->shards);
+  const double threads =
+      job_.device == "cpu" ? static_cast<double>(small->threads) / static_cast<double>(base_->threads) : 1.0;
+  const auto fixed = [&](double factor) {
+    return std::clamp((shrunk - factor * small_s / large_s) / (shrunk - 1.0), 0.0, 1.0);
+  };
+  return std::minmax({fixed(1.0), fixed(threads)});
+}
+
+bool ShardedModel::optimizer_uncertain() const {
+  constexpr double least_share = 0.05;  // of a step
+  const auto [least, most] = optimizer_fixed_;
+  return (most - least) * stats::median(base_->optimizer_s) > least_share * stats::median(base_->steps_s);
 }
 
 ShardedModels::ShardedModels(SQLite::Database& sql, ShardedJob job, const PredictOptions& options)
@@ -470,16 +493,6 @@ std::int64_t ShardedModels::ranks_per_host(std::int64_t workers, const PredictOp
 
 std::int64_t ShardedModels::hosts(std::int64_t workers, const PredictOptions& options) const {
   return (workers - 1) / ranks_per_host(workers, options) + 1;
-}
-
-std::string bound_of(const Terms& terms) {
-  const double latency_s =
-      terms.communication_s > 0.0 ? terms.exposed_s * terms.latency_s / terms.communication_s : 0.0;
-  const std::pair<double, const char*> parts[] = {{terms.compute_s, "compute"},
-                                                  {latency_s, "latency"},
-                                                  {terms.exposed_s - latency_s, "bandwidth"},
-                                                  {terms.skew_s, "skew"}};
-  return std::ranges::max_element(parts, {}, [](const auto& part) { return part.first; })->second;
 }
 
 }  // namespace ddpprof::fit

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/fit/sharded/sharded_job.hpp"
@@ -38,7 +39,7 @@ class ShardedModel {
   // The measurement whose compute is used, the largest N of which each rank had cores of its own; null without
   // measurements. All functions below need it.
   const ShardedRanks* base() const { return base_; }
-  bool has_collectives() const { return base_ && base_->workers > 1; }
+  bool has_collectives() const { return base_ && base_->workers > 1 && job_.has_threads(base_->threads); }
   // Returns why the base does not show the steps of other N, or of this N; empty if it does.
   std::string refusal() const;
   std::string refusal_at(std::int64_t workers) const;
@@ -68,7 +69,8 @@ class ShardedModel {
   void compare_with_logs();
   double spread(const RingCost&, const std::optional<LoggedCollective>&, std::int64_t workers) const;
   double latency_s(std::int64_t workers, const ShardedDraw&, const WhatIf&) const;
-  std::optional<double> fixed_part_of_optimizer() const;
+  std::pair<double, double> fixed_part_of_optimizer() const;
+  bool optimizer_uncertain() const;
 
   const ShardedJob& job_;
   std::vector<const ShardedRanks*> measured_;  // by N
@@ -78,7 +80,8 @@ class ShardedModel {
   bool links_measured_ = false;       // the base's collectives are of this kind
   double extra_exposed_share_ = 0.0;  // of communication: measured minus simulated exposed time of the base
   bool exposed_separated_ = true;     // false: all exposed time of the base may be waiting for slower ranks
-  std::optional<double> optimizer_fixed_;
+  // The smallest and the largest part of the optimizer's time that may not shrink with the shard; equal: known.
+  std::pair<double, double> optimizer_fixed_{0.0, 1.0};
 };
 
 // The models of both kinds, and the one for each N.
@@ -109,8 +112,5 @@ class ShardedModels {
   ShardedJob job_;
   ShardedModel inside_, between_;
 };
-
-// Returns the name of the largest of a step's terms: compute, latency, bandwidth or skew.
-std::string bound_of(const Terms&);
 
 }  // namespace ddpprof::fit

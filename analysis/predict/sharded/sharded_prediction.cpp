@@ -15,6 +15,17 @@
 namespace ddpprof::fit {
 namespace {
 
+// Returns the name of the largest of a step's terms: compute, latency, bandwidth or skew.
+std::string bound_of(const Terms& terms) {
+  const double latency_s =
+      terms.communication_s > 0.0 ? terms.exposed_s * terms.latency_s / terms.communication_s : 0.0;
+  const std::pair<double, const char*> parts[] = {{terms.compute_s, "compute"},
+                                                  {latency_s, "latency"},
+                                                  {terms.exposed_s - latency_s, "bandwidth"},
+                                                  {terms.skew_s, "skew"}};
+  return std::ranges::max_element(parts, {}, [](const auto& part) { return part.first; })->second;
+}
+
 Prediction row_of(const ShardedModels& models, std::int64_t workers, const PredictOptions& options) {
   const ShardedRanks* measured = models.measured_at(workers, options);
   const ShardedModel& model = models.model(workers, options);
@@ -38,7 +49,8 @@ Prediction row_of(const ShardedModels& models, std::int64_t workers, const Predi
     row.step_low_s = std::min(low, terms.step_s());
     row.step_high_s = std::max(high, terms.step_s());
     const ShardedRanks& base = *model.base();
-    row.note = "each rank has the compute time of N = " + std::to_string(base.workers);
+    row.note = "forward and backward take the time of N = " + std::to_string(base.workers) +
+               ", the optimizer that of a rank's shard";
     if (models.assumes_own_cores(workers, options)) row.note += ", " + std::string(own_cores_note);
     if (base.replicas() > 1)
       row.note += "; shard groups keep their " + std::to_string(base.shards) +
@@ -136,6 +148,18 @@ void add_left_out(const ShardedJob& job, std::vector<Note>& notes) {
                                               : "predict each job from a database of its own"));
 }
 
+// Measured N whose ranks have other threads than those from which other N are predicted.
+void add_other_threads(const ShardedJob& job, std::vector<Note>& notes) {
+  for (const ShardedRanks& ranks : job.measured)
+    if (!job.has_threads(ranks.threads))
+      notes.push_back(note(
+          "threads_differ",
+          "fsdp at N = " + std::to_string(ranks.workers) + " was measured with " + std::to_string(ranks.threads) +
+              " threads per rank, and other N are predicted from ranks with " + std::to_string(job.threads_per_rank) +
+              ": a part of the difference between them, and of the efficiency, is due to the threads",
+          "set OMP_NUM_THREADS for all N and measure again to compare equal ranks"));
+}
+
 // The runs of nccl-tests that replace the fitted links.
 void add_runs_apart(const std::vector<CollectiveRun>& runs, std::vector<Note>& notes) {
   std::set<std::string> ops;
@@ -172,6 +196,7 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(note("prediction_none", "fsdp at N = " + listed + " is not predicted: " + reason,
                                 "record this training with 2 or more ranks on the predicted machines"));
+  add_other_threads(models.job(), result.notes);
   if (!own_cores.empty())
     result.notes.push_back(note("own_cores_assumed",
                                 "fsdp at N = " + own_cores + " is predicted " + std::string(own_cores_note) +

@@ -40,7 +40,7 @@ inline constexpr Unit units[] = {{0.0, 2e-3, 3e-3}, {1e6, 10e-3, 20e-3}, {4e6, 1
 // How a measurement is made. Links between hosts are slower by `between_factor`.
 struct Made {
   std::string device = "cpu", strategy = "fsdp", backend = "gloo";
-  std::int64_t nodes = 1, accumulation = 1, cores = 2, replicas = 1;
+  std::int64_t nodes = 1, accumulation = 1, cores = 2, replicas = 1, threads = 1;
   std::optional<std::int64_t> ranks = std::nullopt;  // among which the units are sharded
   bool sizes = true;                                 // recorded
   bool gathers_again = true;                         // all units with parameters
@@ -120,6 +120,7 @@ class Sharded : public testing::Test {
     measurement.batch_per_worker = 32;
     measurement.accumulation = made.accumulation;
     measurement.cores = made.cores;
+    measurement.threads_per_rank = made.threads;
     measurement.options = R"({"optimizer": "AdamW"})";
     SQLite::Transaction transaction(database_.sql());
     const std::int64_t id = store::Inserter<store::MeasurementRow>(database_).insert(measurement);

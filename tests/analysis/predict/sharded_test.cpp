@@ -42,6 +42,53 @@ TEST_F(Sharded, WithoutOneRankTheOptimizerIsUncertain) {
   EXPECT_NEAR(rows.at(8).compute_s, compute_s(2) - 0.5 * (optimizer_s / 2 - optimizer_s / 8), 1e-6);
   EXPECT_LT(rows.at(8).step_low_s, compute_s(8) + exposed_s(8) + other_s);
   EXPECT_GT(rows.at(8).step_high_s, compute_s(8) + exposed_s(8) + other_s);
+  EXPECT_TRUE(noted("prediction_uncertain", "how much of the optimizer's time shrinks"));
+}
+
+// As torchrun starts them: one rank with all cores, several ranks with one thread each.
+TEST_F(Sharded, OneRankWithMoreThreadsShowsItsOwnStep) {
+  measure(1, {.threads = 2});
+  measure(2);
+  const std::map<std::int64_t, Prediction> rows = predicted();
+  EXPECT_NEAR(rows.at(1).step_s, compute_s(1) + other_s, 1e-6);
+  EXPECT_EQ(rows.at(1).note, "");
+  EXPECT_NEAR(rows.at(2).efficiency, rows.at(1).step_s / rows.at(2).step_s, 1e-9);
+  EXPECT_TRUE(noted("threads_differ", "fsdp at N = 1 was measured with 2 threads per rank"));
+  EXPECT_FALSE(noted("measurement_left_out", ""));
+  // The optimizer of N = 1 takes twice as long as that of N = 2, or longer with one thread: all of it shrinks.
+  EXPECT_NEAR(rows.at(8).compute_s, compute_s(8), 1e-6);
+  EXPECT_THAT(rows.at(8).note,
+              HasSubstr("forward and backward take the time of N = 2, the optimizer that of a rank's shard"));
+  EXPECT_FALSE(noted("prediction_uncertain", "optimizer"));
+}
+
+// With one thread the optimizer of N = 1 would take as long as that of N = 2, or twice as long.
+TEST_F(Sharded, ThreadsOfOneRankLeaveTheOptimizerUncertain) {
+  measure(1, {.threads = 2});
+  measure(2);
+  database_.sql().exec("UPDATE step SET optimizer_ns = optimizer_ns / 2 WHERE shard_id = 1");
+  const std::map<std::int64_t, Prediction> rows = predicted();
+  EXPECT_NEAR(rows.at(8).compute_s, compute_s(2) - 0.5 * (optimizer_s / 2 - optimizer_s / 8), 1e-6);
+  EXPECT_TRUE(noted("prediction_uncertain", "optimizer's time shrinks with a rank's shard: the interval covers 0"));
+}
+
+TEST_F(Sharded, OtherThreadsAtAMeasuredNAreLeftOut) {
+  measure(1);
+  measure(2);
+  measure(2, {.threads = 2});
+  EXPECT_NEAR(predicted().at(2).step_s, compute_s(2) + other_s + exposed_s(2), 1e-6);
+  EXPECT_TRUE(
+      noted("measurement_left_out", "measurement 3 is not used to predict fsdp: it has another number of threads"));
+}
+
+TEST_F(Sharded, OneRankWithMoreThreadsShowsItsStepBesideOtherHosts) {
+  measure(1, {.threads = 2});
+  measure(4, {.nodes = 2});
+  PredictOptions options;
+  options.gpus_per_node = 8;
+  const std::map<std::int64_t, Prediction> rows = predicted(true, options);
+  EXPECT_NEAR(rows.at(1).step_s, compute_s(1) + other_s, 1e-6);
+  EXPECT_FALSE(rows.contains(2)) << "links inside of a host were not measured";
 }
 
 TEST_F(Sharded, RanksThatNeedMoreCoresArePredictedWithOwnCoresAndAWarning) {
@@ -92,8 +139,7 @@ TEST_F(Sharded, FurtherRanksAreFurtherReplicas) {
       EXPECT_NEAR(row.communication_s / truth.communication_s, 1.0, near) << replicas;
       EXPECT_NEAR(row.exposed_s, truth.exposed_s(), near * truth.communication_s) << replicas;
       EXPECT_NEAR(row.compute_s, compute_s(2 * replicas, made), 1e-6) << replicas;
-      EXPECT_NEAR(row.step_s, compute_s(2 * replicas, made) + other_s + truth.exposed_s(),
-                  near * truth.communication_s)
+      EXPECT_NEAR(row.step_s, compute_s(2 * replicas, made) + other_s + truth.exposed_s(), near * truth.communication_s)
           << replicas;
     }
     EXPECT_THAT(rows.at(8).note, HasSubstr("shard groups keep their 2 ranks: 4 replicas"));
