@@ -40,7 +40,8 @@ void write_predictions(store::Database& database, const PredictResult& result) {
   database.sql().exec("DELETE FROM prediction");
   forget(database.sql(), {"prediction_none", "prediction_too_good", "prediction_uncertain", "prediction_corrected",
                           "communication_bound", "host_bound", "links_not_measured", "measure_next", "what_if_none",
-                          "batch_assumed", "table_doubtful", "measurement_left_out"});
+                          "batch_assumed", "table_doubtful", "measurement_left_out", "threads_of_one_n",
+                          "own_cores_assumed", "log_runs_apart"});
   insert_all(database, result.predictions);
   std::vector<Note> notes = result.notes;
   std::erase_if(notes, [](const Note& note) { return note.code.starts_with("fit_"); });  // write_fits writes them

@@ -153,7 +153,7 @@ void add_other_threads(const ShardedJob& job, std::vector<Note>& notes) {
   for (const ShardedRanks& ranks : job.measured)
     if (!job.has_threads(ranks.threads))
       notes.push_back(note(
-          "threads_differ",
+          "threads_of_one_n",
           "fsdp at N = " + std::to_string(ranks.workers) + " was measured with " + std::to_string(ranks.threads) +
               " threads per rank, and other N are predicted from ranks with " + std::to_string(job.threads_per_rank) +
               ": a part of the difference between them, and of the efficiency, is due to the threads",

@@ -53,7 +53,7 @@ TEST_F(Sharded, OneRankWithMoreThreadsShowsItsOwnStep) {
   EXPECT_NEAR(rows.at(1).step_s, compute_s(1) + other_s, 1e-6);
   EXPECT_EQ(rows.at(1).note, "");
   EXPECT_NEAR(rows.at(2).efficiency, rows.at(1).step_s / rows.at(2).step_s, 1e-9);
-  EXPECT_TRUE(noted("threads_differ", "fsdp at N = 1 was measured with 2 threads per rank"));
+  EXPECT_TRUE(noted("threads_of_one_n", "fsdp at N = 1 was measured with 2 threads per rank"));
   EXPECT_FALSE(noted("measurement_left_out", ""));
   // The optimizer of N = 1 takes twice as long as that of N = 2, or longer with one thread: all of it shrinks.
   EXPECT_NEAR(rows.at(8).compute_s, compute_s(8), 1e-6);
@@ -330,6 +330,18 @@ TEST_F(Sharded, TheTablesOfPredictionsHaveTheRows) {
   options.dedicated = true;
   fit_and_predict(database_, options, {});
   EXPECT_EQ(database_.sql().execAndGet("SELECT COUNT(*) FROM prediction WHERE strategy = 'fsdp'").getInt(), 1);
+}
+
+TEST_F(Sharded, PredictedAgainTheWarningsAreStoredOnce) {
+  measure(1, {.threads = 2});
+  measure(2);
+  PredictOptions options;
+  options.workers = {4};
+  for (int time = 0; time < 2; ++time) fit_and_predict(database_, options, {});
+  for (const char* code : {"threads_of_one_n", "own_cores_assumed"})
+    EXPECT_EQ(
+        database_.sql().execAndGet("SELECT COUNT(*) FROM diagnostic WHERE code = '" + std::string(code) + "'").getInt(), 1)
+        << code;
 }
 
 TEST(RingFit, ItsTermsAreFound) {
