@@ -159,7 +159,7 @@ ShardedJob sharded_job(SQLite::Database& sql) {
       job = std::move(one);
       units = std::move(units_of_one);
     } else if (const std::string what = difference(job, units, one, units_of_one); !what.empty()) {
-      job.left_out[id] = "it has " + what + " than measurement " + std::to_string(first);
+      job.left_out[id] = what + " than measurement " + std::to_string(first);
       continue;
     } else {
       job.cores = std::max(job.cores, one.cores);

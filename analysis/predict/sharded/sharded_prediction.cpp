@@ -141,11 +141,14 @@ void add_left_out(const ShardedJob& job, std::vector<Note>& notes) {
     std::string& ids = listed[reason];
     ids += (ids.empty() ? "" : ", ") + std::to_string(measurement);
   }
-  for (const auto& [reason, ids] : listed)
+  for (const auto& [reason, ids] : listed) {
+    const bool one = ids.find(',') == std::string::npos;
     notes.push_back(note(job.measured.empty() ? "prediction_none" : "measurement_left_out",
-                         "measurement " + ids + " is not used to predict fsdp: " + reason,
-                         job.measured.empty() ? "its units are reported: ddpprof report FILE.db --report sharding"
+                         (one ? "measurement " + ids + " is" : "measurements " + ids + " are") +
+                             " not used to predict fsdp: " + reason,
+                         job.measured.empty() ? "the units are reported: ddpprof report FILE.db --report sharding"
                                               : "predict each job from a database of its own"));
+  }
 }
 
 // Measured N whose ranks have other threads than those from which other N are predicted.

@@ -203,8 +203,12 @@ TEST_F(Sharded, MeasurementsOfOtherJobsAreLeftOutWithANote) {
   const std::map<std::int64_t, Prediction> rows = predicted();
   EXPECT_EQ(rows.at(4).extrapolation, 2.0) << "from 2";
   EXPECT_NEAR(rows.at(4).exposed_s / (exposed_s(4)), 1.0, near) << "gathers again";
-  EXPECT_TRUE(noted("measurement_left_out", "measurement 3 is not used to predict fsdp: it has other sharded units"));
-  EXPECT_TRUE(noted("measurement_left_out", "measurement 4 is not used to predict fsdp: it has another backend"));
+  EXPECT_TRUE(noted("measurement_left_out", "measurement 3 is not used to predict fsdp: other sharded units"));
+  EXPECT_TRUE(noted("measurement_left_out", "measurement 4 is not used to predict fsdp: another backend"));
+  measure(2, {.backend = "mpi", .cores = 4});
+  predicted();
+  EXPECT_TRUE(
+      noted("measurement_left_out", "measurements 4, 5 are not used to predict fsdp: another backend"));
 }
 
 TEST_F(Sharded, LinksBetweenHostsAreFittedApart) {
