@@ -16,8 +16,13 @@ namespace {
 constexpr const char* names[] = {"dp", "ddp"};
 constexpr double half = 0.5;
 
-std::string advice_for(const std::string& strategy) {
-  return ". Measure it: set strategies: [ddp, dp] in the scenario, or use ddpprof run with --set strategies=[" +
+// Only ddpprof's own trainings run with either strategy. A recorded or imported job has the one that its code chooses.
+std::string not_measured(const std::string& strategy, bool of_a_scenario) {
+  if (!of_a_scenario)
+    return std::string("this job was not measured with ") + (strategy == "dp" ? "DataParallel" : "DDP");
+  return "no step of " + strategy +
+         " was measured in this file. Measure it: set strategies: [ddp, dp] in the scenario, or use ddpprof run with "
+         "--set strategies=[" +
          strategy + "]";
 }
 
@@ -139,7 +144,7 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
     side.measured = false;
     side.why_not = side.in_file && !file_->why_no_models.empty()
                        ? file_->why_no_models
-                       : "no step of " + strategy + " was measured in this file" + advice_for(strategy);
+                       : not_measured(strategy, file_->scenario.has_value());
     return;
   }
   const fit::Predictor& predictor = found->second;

@@ -79,12 +79,16 @@ void StrategiesPage::show_file(std::shared_ptr<const OpenedFile> file) {
   if (!file_)
     return stack_->show_message(
         tr("No file is open. Open a trace database (Ctrl+O) to compare DataParallel with DDP."));
-  if (!file_->has("dp") && !file_->has("ddp"))
+  if (!file_->has("dp") && !file_->has("ddp")) {
+    const bool job = !file_->measurements.empty();
+    const QString why = job ? tr("This file has no step of DataParallel or DDP: its job is %1.")
+                                  .arg(QString::fromStdString(file_->measurements.front().title()))
+                            : tr("This file has no training.");
     return stack_->show_message(
-        (file_->measurements.empty() ? tr("This file has no training.")
-                                     : tr("This file has no step of DataParallel or DDP: its job is %1.")
-                                           .arg(QString::fromStdString(file_->measurements.front().title()))) +
-        tr(" To compare the two, measure them with ddpprof run SCENARIO.yaml; set strategies: [ddp, dp]."));
+        job && !file_->scenario
+            ? why
+            : why + tr(" To compare the two, measure them with ddpprof run SCENARIO.yaml; set strategies: [ddp, dp]."));
+  }
   stack_->show_message(tr("Preparing…"));
   loading_.start([file = file_](const Cancelled&) { return std::make_shared<const Strategies>(file); },
                  [this](const std::shared_ptr<const Strategies>& strategies) {

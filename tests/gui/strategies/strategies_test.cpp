@@ -144,15 +144,23 @@ TEST(Strategies, GiveTheSourceOfTheMemory) {
   EXPECT_THAT(without.dp.memory.source, HasSubstr("lower bound"));
 }
 
-TEST(Strategies, WithOnlyOneStrategyAdviseWhatToMeasure) {
+TEST(Strategies, OfAScenarioWithOnlyOneStrategyAdviseWhatToMeasure) {
+  const test::MeasuredFile file("ddp-scenario", {1, 2, 4}, {});
+  const auto opened = std::make_shared<OpenedFile>(*open_file(file.path()));
+  opened->scenario.emplace();
+  const Comparison all = Strategies(opened).compare(4, Source::measured);
+  EXPECT_THAT(all.dp.why_not, HasSubstr("no step of dp was measured in this file"));
+  EXPECT_THAT(all.dp.why_not, HasSubstr("strategies=[dp]"));
+}
+
+TEST(Strategies, OfAJobWithOnlyOneStrategySayThatTheOtherWasNotMeasured) {
   const test::MeasuredFile file("ddp-alone", {1, 2, 4}, {});
   const Comparison all = strategies_of(file.path()).compare(4, Source::measured);
   EXPECT_TRUE(all.ddp.row);
   EXPECT_TRUE(all.ddp.lanes);
   EXPECT_FALSE(all.dp.row);
   EXPECT_FALSE(all.dp.in_file);
-  EXPECT_THAT(all.dp.why_not, HasSubstr("no step of dp was measured in this file"));
-  EXPECT_THAT(all.dp.why_not, HasSubstr("strategies=[dp]"));
+  EXPECT_EQ(all.dp.why_not, "this job was not measured with DataParallel") << "no scenario could measure it";
   EXPECT_EQ(all.dp.why_no_lanes, all.dp.why_not);
   EXPECT_THAT(recommendation(all), StartsWith("Only DDP has data at N = 4"));
   EXPECT_EQ(time_table(all).rows.size(), 1U);
@@ -160,7 +168,7 @@ TEST(Strategies, WithOnlyOneStrategyAdviseWhatToMeasure) {
   const test::MeasuredFile other("dp-alone", {}, {1, 2});
   const Comparison dp = strategies_of(other.path()).compare(2, Source::measured);
   EXPECT_TRUE(dp.dp.lanes);
-  EXPECT_THAT(dp.ddp.why_not, HasSubstr("strategies=[ddp]"));
+  EXPECT_EQ(dp.ddp.why_not, "this job was not measured with DDP");
   EXPECT_EQ(comparison_table(dp).rows.size(), 9U);
 }
 
