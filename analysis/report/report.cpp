@@ -247,6 +247,15 @@ Table notices(store::Database& database, const std::vector<metrics::Configuratio
   }
 }
 
+Table main_warnings(store::Database& database, const std::vector<metrics::Configuration>& configurations,
+                    std::size_t most) {
+  try {
+    return main_warnings_table(Source{database.sql(), configurations}, most);
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
 std::string profiler_note(store::Database& database) {
   try {
     return profiler_text(database.sql());

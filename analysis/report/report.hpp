@@ -49,6 +49,9 @@ std::string plot_steps(store::Database&, int width);
 // Returns the warnings and errors of a file, most severe first. `configurations` are those of the file (measured.hpp).
 // Throws store::DatabaseError.
 Table notices(store::Database&, const std::vector<metrics::Configuration>&);
+// Returns at most `most` of them, one row for each kind, the largest effect on the answer first. Warnings about the
+// width of a prediction's interval are left out, because the answer has the interval. Throws like notices().
+Table main_warnings(store::Database&, const std::vector<metrics::Configuration>&, std::size_t most);
 
 // Returns what the profiler adds to the steps of an imported trace, and that it slows the host's launches, as
 // stored by the import, of the largest N. Empty without such a note. Throws store::DatabaseError.

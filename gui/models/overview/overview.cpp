@@ -21,7 +21,7 @@ using report::Table;
 using report::value_of;
 
 constexpr double least_gain = 1.02;  // speedup below which a change is not named, as in the report
-constexpr std::size_t most_changes = 3;
+constexpr std::size_t most_changes = 3, most_warnings = 3;
 constexpr double widest_figure = 3.0;  // high / low above which only the interval is shown, as in the report
 
 const Table* table_of(const report::Report& report, std::string_view name) {
@@ -149,9 +149,6 @@ Overview make_overview(const report::Report& answer, const report::Report& full,
       if (about == "learning rate") made.why_no_rate = text;
     }
   }
-  if (const Table* warnings = table_of(answer, "main_warnings"))
-    for (const Row& row : warnings->rows)
-      made.warnings.emplace_back(text_of(*warnings, row, "about"), text_of(*warnings, row, "message"));
   if (const Table* rates = table_of(full, "rate_choice")) made.rates = *rates;
   const Table* glance = table_of(answer, "at_a_glance");
   const Row* row = glance == nullptr ? nullptr : measured_row(*glance);
@@ -191,6 +188,10 @@ Overview overview_of(const OpenedFile& file, store::Database& database, const fi
   Overview made = make_overview(built(report::answer_report), built(imported ? "imported" : "summary"),
                                 file.configurations);
   made.notices = report::notices(database, file.configurations);
+  // Not those of the answer: it leaves out warnings until it has the lines of one screen.
+  const Table warnings = report::main_warnings(database, file.configurations, most_warnings);
+  for (const Row& row : warnings.rows)
+    made.warnings.emplace_back(text_of(warnings, row, "about"), text_of(warnings, row, "message"));
   return made;
 }
 

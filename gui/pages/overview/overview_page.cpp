@@ -332,7 +332,11 @@ void OverviewPage::show_overview() {
   for (const auto& [about, text] : all.warnings)
     rows += table_row(QStringLiteral("⚠ ") + escaped(about), escaped(text));
   warnings_heading_->setText(step ? tr("Warnings that change the answer most") : tr("What is missing"));
-  warnings_->setText(rows.isEmpty() ? tr("No warning.") : table(rows) + tr("All, with advice: Details above (F4)."));
+  const auto noted = all.notices.rows.size();
+  warnings_->setText(!rows.isEmpty() ? table(rows) + tr("All, with advice: Details above (F4).")
+                     : noted == 0    ? tr("No warning.")
+                     : noted == 1    ? tr("One warning, with advice: Details above (F4).")
+                                     : tr("%1 warnings, with advice: Details above (F4).").arg(noted));
 
   {
     const QSignalBlocker quiet(rate_workers_);

@@ -118,6 +118,30 @@ TEST_F(OverviewPageTest, WithoutAFileOffersTheFirstSteps) {
   EXPECT_EQ(example.count(), 1);
 }
 
+// The interval on the page contains the effect of such a warning, so the box does not list it.
+TEST_F(OverviewPageTest, NoWarningIsSaidOnlyIfTheFileHasNone) {
+  const OverviewFile file(OverviewFile::host_bound());
+  const auto with_uncertain = [&](int count) {
+    store::Database database = store::Database::open_write(file.path);
+    database.sql().exec("DELETE FROM diagnostic");
+    for (int i = 0; i < count; ++i)
+      database.sql().exec(
+          "INSERT INTO diagnostic (severity, code, count, message, advice) VALUES ('warning', "
+          "'prediction_uncertain', 1, 'the interval of N = " +
+          std::to_string(i) + " is wide', 'measure more')");
+    return file.open();
+  };
+  open(with_uncertain(0));
+  ASSERT_TRUE(page.overview()->notices.rows.empty());
+  EXPECT_THAT(page.text().toStdString(), HasSubstr("No warning."));
+  open(with_uncertain(1));
+  ASSERT_TRUE(page.overview()->warnings.empty());
+  EXPECT_THAT(page.text().toStdString(), HasSubstr("One warning, with advice: Details above (F4)."));
+  EXPECT_THAT(page.text().toStdString(), testing::Not(HasSubstr("No warning.")));
+  open(with_uncertain(2));
+  EXPECT_THAT(page.text().toStdString(), HasSubstr("2 warnings, with advice: Details above (F4)."));
+}
+
 TEST_F(OverviewPageTest, AFileWithoutAStepIsExplained) {
   const QTemporaryDir folder;
   const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "bare.db";

@@ -136,6 +136,26 @@ TEST(Overview, AStepWithoutAPredictionHasItsMeasuredCommunication) {
   EXPECT_EQ(figure(all, "What binds").detail, "this N is not predicted");
 }
 
+// The answer on one screen leaves out warnings for which it has no line.
+TEST(Overview, HasTheMainWarningsThatTheAnswerHasNoLineFor) {
+  fit::synthetic::Truth truth;
+  truth.cores = 2;  // long sentences: predictions with shared and with own cores
+  const OverviewFile file(truth, {1, 2});
+  for (const char* code : {"rank_missing", "truncated", "samples_unknown", "cores_unknown"})
+    store::Database::open_write(file.path)
+        .sql()
+        .exec("INSERT INTO diagnostic (severity, code, count, message, advice) VALUES ('warning', '" +
+              std::string(code) + "', 1, '" + code + std::string(" of a long text").append(180, 'x') + "', 'what to do')");
+  const Overview all = read_overview(*file.open());
+  ASSERT_EQ(all.warnings.size(), 3U);
+  EXPECT_THAT(all.warnings[0].second, testing::StartsWith("truncated"));
+  EXPECT_THAT(all.warnings[1].second, testing::StartsWith("rank_missing"));
+  store::Database database = store::Database::open_read(file.path);
+  const report::Report answer = scenario_queries::build_report(database, "answer");
+  const auto table = std::ranges::find(answer.tables, std::string("main_warnings"), &report::Table::name);
+  EXPECT_TRUE(table == answer.tables.end() || table->rows.size() < 3U) << "too short a text: the test compares nothing";
+}
+
 TEST(Overview, AFileWithoutStepsSaysWhatToDo) {
   const QTemporaryDir folder;
   const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "bare.db";
