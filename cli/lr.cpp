@@ -177,49 +177,25 @@ class LearningRateSubcommand final : public Subcommand {
         throw Failure(ExitCode::data, file_ + ": " + question.no_rate, "",
                       "give a trace of a training in which every rank processes its own samples");
       options.workers.assign(workers.begin(), workers.end());
-      // The rate was tuned with the scenario's batch, also if the question has another batch.
-      if ((batch_ || accumulation_) && !base_workers_ && question.batch > 0) options.tuned_batch = options.base_batch();
-      if (batch_) question.batch = *batch_;
-      if (accumulation_) question.accumulation = *accumulation_;
+      question.apply(stated());
       if (question.batch < 1)
         throw Failure(ExitCode::usage, "the batch is not recorded in " + file_, "--batch-per-worker");
-      options.samples_per_worker = question.batch * question.accumulation;
-      if (base_) {
-        options.base_lr = *base_;
-        question.base_known = true;
-        question.base_from = "--base";
-      }
-      if (base_workers_) {
-        options.base_workers = *base_workers_;
-        options.tuned_batch.reset();
-        question.batch_from = "--base-workers";
-      }
-      if (base_batch_) {
-        options.tuned_batch = base_batch_;
-        question.batch_from = "--base-batch";
-      }
+      if (base_) question.base_from = "--base";
+      if (question.recorded) question.batch_from += "; --base-batch or --base-workers sets another";
+      if (base_workers_) question.batch_from = "--base-workers";
+      if (base_batch_) question.batch_from = "--base-batch";
       const std::int64_t base_batch = options.base_batch();  // throws if it is too large
       if (question.base_known && !context.quiet)
         context.messages << fmt::format("ddpprof lr: base rate {:.6g} ({}) at a global batch of {} samples ({})\n",
                                         options.base_lr, question.base_from, base_batch, question.batch_from);
-      if (samples_) options.samples = *samples_;
-      if (epochs_) options.epochs = *epochs_;
-      if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
-      if (!optimizer_.empty()) {
-        question.adaptive = optimizer_ == "adaptive";
-        question.optimizer = optimizer_;
-      }
       question.target_loss = target_loss_;
       question.target_steps = target_steps_;
-      question.epoch_known = scenario || samples_;
       question.samples_to_target = samples;
       for (const learning_rate::BatchSamples& one : epochs)
         question.samples_to_target.push_back({one.batch, one.samples * static_cast<double>(options.samples)});
       question.price_per_gpu_hour = price_;
-      if (scenario) {
-        options.adaptive_optimizer = question.adaptive.value_or(false);
-      } else {
-        use_recorded(question);
+      if (!scenario) {
+        check_recorded(question);
         if (!question.base_known || !question.adaptive) {
           if (noise_scale)
             throw Failure(ExitCode::usage, "--noise-scale needs a base rate and the optimizer",
@@ -259,12 +235,23 @@ class LearningRateSubcommand final : public Subcommand {
 
  private:
   static constexpr std::int64_t most = 100'000'000;
-  static constexpr double default_warmup_epochs = 5.0;
 
-  // Completes the question of a file without a scenario. Throws Failure if an option needs what the file does not have.
-  void use_recorded(scenario_queries::RateQuestion& question) const {
-    fit::LearningRateOptions& options = question.options;
-    options.steps_known = samples_ && epochs_;
+  scenario_queries::GivenRate stated() const {
+    scenario_queries::GivenRate all;
+    all.base_lr = base_;
+    all.warmup_epochs = warmup_epochs_;
+    all.base_workers = base_workers_;
+    all.base_batch = base_batch_;
+    all.batch = batch_;
+    all.accumulation = accumulation_;
+    all.samples = samples_;
+    all.epochs = epochs_;
+    if (!optimizer_.empty()) all.adaptive = optimizer_ == "adaptive";
+    return all;
+  }
+
+  // For a file without a scenario. Throws Failure if an option needs what the file does not have.
+  void check_recorded(const scenario_queries::RateQuestion& question) const {
     if (target_loss_)
       throw Failure(ExitCode::usage, "--target-loss needs the losses of the steps, which are not recorded",
                     "--samples-to-target or --epochs-to-target with trainings that reached the target");
@@ -273,8 +260,8 @@ class LearningRateSubcommand final : public Subcommand {
                     "--samples with the samples of an epoch, or --samples-to-target");
     // Trainings that reached the target give the steps, without the epochs of this one.
     const bool to_target = !samples_to_target_.empty() || !epochs_to_target_.empty();
-    if (options.steps_known && !warmup_epochs_) options.warmup_epochs = default_warmup_epochs;
-    if (!options.steps_known)
+    const bool steps_known = question.options.steps_known;
+    if (!steps_known)
       for (const auto& [given, option] : {std::pair{samples_ && !to_target, "--samples"},
                                           {epochs_.has_value(), "--epochs"},
                                           {warmup_epochs_.has_value(), "--warmup-epochs"},
@@ -287,10 +274,8 @@ class LearningRateSubcommand final : public Subcommand {
                         std::string(option) + " needs the steps of the training, which are not recorded",
                         "--samples with the samples of an epoch, and --epochs");
     for (const auto& [given, option] : {std::pair{!question.base_known, "--base"}, {!question.adaptive, "--optimizer"}})
-      if (given && options.steps_known)
+      if (given && steps_known)
         throw Failure(ExitCode::usage, std::string(option) + " is missing", "a recording does not contain it");
-    options.adaptive_optimizer = question.adaptive.value_or(false);
-    options.rule = report::rule_of(question.choice());
   }
 
   // The rules of --rule; without it all rules.

@@ -97,8 +97,11 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     if (const auto options = scenario_queries::stored_predict_options(database)) file.predict = *options;
     file.scenario = scenario_queries::stored_scenario(database);
     if (!file.scenario) {
-      file.why_no_learning_rate =
-          "this file has no scenario. For a recording or an import use ddpprof lr FILE.db --workers 8,64";
+      scenario_queries::RateQuestion recorded = scenario_queries::recorded_question(database);
+      file.why_no_learning_rate = recorded.no_rate;
+      if (!recorded.no_rate.empty()) return;
+      file.recorded_rate = std::move(recorded);
+      file.kept_rate = scenario_queries::kept_rate(database);
       return;
     }
     file.learning_rate = scenario_queries::learning_rate_options(*file.scenario, database);

@@ -18,6 +18,7 @@
 #include "analysis/predict/predictor.hpp"
 #include "analysis/report/report.hpp"
 #include "runner/scenario/scenario.hpp"
+#include "runner/scenario_queries/rates.hpp"
 
 namespace ddpprof::gui {
 
@@ -57,8 +58,11 @@ struct OpenedFile {
   std::map<std::string, std::int64_t> furthest_predicted;  // by strategy: the largest N of the file's predictions
   std::string profiler_note;  // what the profiler adds to the steps (report::profiler_note); may be empty
   fit::PredictOptions predict;                // from the scenario, or the defaults
-  std::optional<fit::LearningRateOptions> learning_rate;
-  std::string why_no_learning_rate;
+  std::optional<fit::LearningRateOptions> learning_rate;  // of the scenario
+  // Of a file without a scenario, as `ddpprof lr` and the report take it from the recording.
+  std::optional<scenario_queries::RateQuestion> recorded_rate;
+  std::string kept_rate;             // scenario_queries::kept_rate of that file; may be empty
+  std::string why_no_learning_rate;  // why both are empty
   std::vector<metrics::MeasuredNoise> noise;   // gradient noise of each measurement that recorded gradient norms
   std::vector<metrics::TrainedRates> trained;  // the rates of each measurement's steps, beside the scenario's plan
   std::string trained_plan;                    // the scenario's plan as text

@@ -1,6 +1,8 @@
 #include "runner/scenario_queries/rates.hpp"
 
+#include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
 #include "analysis/fit/table/stored_steps.hpp"
@@ -14,21 +16,40 @@
 #include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
 #include "analysis/report/tables/learning_rate/training_times.hpp"
 #include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 #include "runner/scenario_queries/trained.hpp"
 
 namespace ddpprof::scenario_queries {
 namespace {
+
+// Returns the N of the stored predictions if there are several, otherwise the powers of two from the smallest measured
+// N to 64.
+std::vector<std::int64_t> answered_workers(SQLite::Database& database) {
+  std::vector<std::int64_t> workers;
+  SQLite::Statement predicted(database, "SELECT DISTINCT world_size FROM prediction ORDER BY world_size");
+  while (predicted.executeStep()) workers.push_back(predicted.getColumn(0).getInt64());
+  if (workers.size() > 1) return workers;
+  workers.clear();
+  SQLite::Statement measured(database, "SELECT MIN(world_size) FROM measurement WHERE kind <> 'bench-comm'");
+  std::int64_t next = measured.executeStep() ? measured.getColumn(0).getInt64() : 1;
+  for (; next > 0 && next <= 64; next *= 2) workers.push_back(next);
+  return workers;
+}
 
 struct Times {
   std::vector<report::TrainingTime> rows;
   std::string why_none;
 };
 
+// The scenario of a user's own command has options of predictions, but no rate: `scenario` is then nullptr.
+fit::PredictOptions asked_predictions(const scenario::Scenario* scenario, store::Database& database) {
+  if (scenario != nullptr) return predict_options(*scenario);
+  return stored_predict_options(database).value_or(fit::PredictOptions{});
+}
+
 Times training_times(const RateQuestion& question, const scenario::Scenario* scenario, store::Database& database) {
   try {
-    fit::PredictOptions options;
-    options.workers = question.options.workers;
-    if (scenario != nullptr) options = predict_options(*scenario);
+    const fit::PredictOptions options = asked_predictions(scenario, database);
     return {report::training_times(std::make_shared<const fit::Models>(fit::fit_models(database)), options,
                                    question.options, question.batch, question.accumulation),
             ""};
@@ -37,16 +58,47 @@ Times training_times(const RateQuestion& question, const scenario::Scenario* sce
   }
 }
 
-report::Table target_cost_of(const RateQuestion& question, const scenario::Scenario* scenario, const Times& times) {
+report::Table target_cost_of(const RateQuestion& question, const scenario::Scenario* scenario,
+                             store::Database& database, const Times& times) {
   report::Table table = report::target_cost_table(
       question.options, times.rows,
       {question.noise_scale_samples.value_or(stats::Interval{}), question.target_steps, question.price_per_gpu_hour,
-       scenario != nullptr ? scenario->predict.gpus_per_node : 0, question.samples_to_target, question.epoch_known});
+       asked_predictions(scenario, database).gpus_per_node, question.samples_to_target, question.epoch_known});
   if (!times.why_none.empty()) table.empty = times.why_none;
   return table;
 }
 
 }  // namespace
+
+void RateQuestion::apply(const GivenRate& given) {
+  if ((given.batch || given.accumulation) && !given.base_workers && batch > 0)
+    options.tuned_batch = options.base_batch();
+  batch = given.batch.value_or(batch);
+  accumulation = given.accumulation.value_or(accumulation);
+  options.samples_per_worker = batch * accumulation;
+  options.base_lr = given.base_lr.value_or(options.base_lr);
+  base_known = base_known || given.base_lr;
+  if (given.base_workers) {
+    options.base_workers = *given.base_workers;
+    options.tuned_batch.reset();
+  }
+  if (given.base_batch) options.tuned_batch = given.base_batch;
+  options.samples = given.samples.value_or(options.samples);
+  options.epochs = given.epochs.value_or(options.epochs);
+  epoch_known = epoch_known || given.samples;
+  if (given.adaptive) {
+    adaptive = given.adaptive;
+    optimizer = *adaptive ? "adaptive" : "sgd";
+  }
+  options.adaptive_optimizer = adaptive.value_or(false);
+  if (recorded) {
+    options.steps_known = given.samples && given.epochs;
+    if (options.steps_known) options.warmup_epochs = assumed_warmup_epochs;
+    options.rule = learning_rate::Rule::linear;
+    options.rule = report::rule_of(choice());
+  }
+  options.warmup_epochs = given.warmup_epochs.value_or(options.warmup_epochs);
+}
 
 void RateQuestion::set_noise_scale(const stats::Interval& noise_scale) {
   noise_scale_samples = noise_scale;
@@ -90,9 +142,7 @@ RateQuestion recorded_question(store::Database& database) {
     question.accumulation = training->accumulation;
     question.base_known = training->learning_rate > 0.0;
     question.base_from = fmt::format("as recorded at N = {}", training->workers);
-    question.batch_from = fmt::format("assumed: that of N = {}, the smallest measured one; --base-batch or "
-                                      "--base-workers sets another",
-                                      training->workers);
+    question.batch_from = fmt::format("assumed: that of N = {}, the smallest measured one", training->workers);
     question.optimizer = training->optimizer;
     question.adaptive = metrics::is_adaptive(training->optimizer);
     fit::LearningRateOptions& options = question.options;
@@ -108,6 +158,9 @@ RateQuestion recorded_question(store::Database& database) {
     question.epoch_known = false;
     options.warmup_epochs = 0.0;
     options.steps_known = false;
+    options.workers = answered_workers(database.sql());
+    question.recorded = true;
+    question.apply({});
     return question;
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
@@ -122,7 +175,7 @@ std::string kept_rate(store::Database& database) {
 }
 
 report::Table target_cost(const RateQuestion& question, const scenario::Scenario* scenario, store::Database& database) {
-  return target_cost_of(question, scenario, training_times(question, scenario, database));
+  return target_cost_of(question, scenario, database, training_times(question, scenario, database));
 }
 
 std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario* scenario,
@@ -145,7 +198,7 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
   if (question.noise_scale_samples)
     tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
   if (question.noise_scale_samples || !question.samples_to_target.empty())
-    tables.push_back(target_cost_of(question, scenario, times));
+    tables.push_back(target_cost_of(question, scenario, database, times));
   if (scenario == nullptr) return tables;
   try {
     if (const auto trained = trained_rates(database, *scenario, options.samples); !trained.empty())

@@ -18,6 +18,15 @@
 
 namespace ddpprof::scenario_queries {
 
+inline constexpr double assumed_warmup_epochs = 5.0;  // of a training without a scenario; Goyal et al. 2017
+
+// What the user states beside a file. Empty: as in the file.
+struct GivenRate {
+  std::optional<double> base_lr, warmup_epochs;
+  std::optional<std::int64_t> base_workers, base_batch, batch, accumulation, samples, epochs;
+  std::optional<bool> adaptive;  // the kind of optimizer
+};
+
 struct RateQuestion {
   fit::LearningRateOptions options;
   std::int64_t batch = 1, accumulation = 1;            // per worker: micro-batch, micro-batches per step
@@ -35,8 +44,13 @@ struct RateQuestion {
   std::string optimizer;            // its name; empty: unknown
   std::optional<bool> adaptive;     // empty: unknown
   std::string no_rate;              // why the training has no learning rate at another N; empty: it has one
+  bool recorded = false;            // of recorded_question(): the rule is that for the optimizer
 
   report::RateChoice choice() const { return {options, base_known, optimizer, adaptive, noise_scale_samples}; }
+  // Replaces the file's values by the given ones. Another batch does not change the batch at which the rate was tuned.
+  // The steps of a recording are known if its samples and epochs are given; its warm-up is then assumed, if it is not
+  // given. Throws std::invalid_argument if the base batch is too large.
+  void apply(const GivenRate&);
   void set_noise_scale(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
   void set_measured_noise_scale(std::span<const metrics::MeasuredNoise>);
@@ -49,8 +63,10 @@ struct RateQuestion {
 RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const metrics::MeasuredNoise>);
 
 // Returns the question of a file without a scenario: the recorded batch and optimizer, and as base rate the recorded
-// rate of the smallest measured N, if there is one. The samples of an epoch and the epochs are unknown. `batch` is 0 if it is
-// not recorded. Throws fit::NotSupported if the file has no measurement of a training.
+// rate of the smallest measured N, if there is one. The options have the rule for the optimizer, and the N of the
+// stored predictions if there are several, otherwise the powers of two from the smallest measured N to 64. The samples
+// of an epoch and the epochs are unknown. `batch` is 0 if it is not recorded. Throws fit::NotSupported if the file has
+// no measurement of a training.
 RateQuestion recorded_question(store::Database&);
 
 // Returns a sentence if the file has a table of step times that keeps its global batch, and so its rate, at every N.

@@ -1,8 +1,5 @@
 #include "runner/scenario_queries/report.hpp"
 
-#include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Statement.h>
-
 #include <cctype>
 #include <set>
 
@@ -18,20 +15,6 @@
 
 namespace ddpprof::scenario_queries {
 namespace {
-
-// Returns the N of the stored predictions if there are several, otherwise the powers of two from the smallest measured
-// N to 64.
-std::vector<std::int64_t> answered_workers(store::Database& database) {
-  std::vector<std::int64_t> workers;
-  SQLite::Statement predicted(database.sql(), "SELECT DISTINCT world_size FROM prediction ORDER BY world_size");
-  while (predicted.executeStep()) workers.push_back(predicted.getColumn(0).getInt64());
-  if (workers.size() > 1) return workers;
-  workers.clear();
-  SQLite::Statement measured(database.sql(), "SELECT MIN(world_size) FROM measurement WHERE kind <> 'bench-comm'");
-  std::int64_t next = measured.executeStep() ? measured.getColumn(0).getInt64() : 1;
-  for (; next > 0 && next <= 64; next *= 2) workers.push_back(next);
-  return workers;
-}
 
 // The question of the file's scenario, read at its first use: some reports need only the rates, others nothing.
 class ScenarioTables {
@@ -110,10 +93,7 @@ class ScenarioTables {
   report::Table rate_choice() {
     read();
     RateQuestion question = scenario_ ? question_ : recorded_question(database_);
-    if (!scenario_) {
-      question.options.workers = answered_workers(database_);
-      if (question.batch > 0) question.set_measured_noise_scale(metrics::measured_noise(database_));
-    }
+    if (!scenario_ && question.batch > 0) question.set_measured_noise_scale(metrics::measured_noise(database_));
     std::string none = scenario_ ? "" : no_rate_of_table();
     if (none.empty() && !question.no_rate.empty()) {
       none = question.no_rate + ".";

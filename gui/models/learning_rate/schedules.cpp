@@ -180,7 +180,8 @@ std::string limits_text(const RateInputs& inputs) {
   if (const std::string note = note_of_the_rule(inputs); !note.empty())
     text = inputs.options.rule == Rule::linear
                ? "Warning: " + note + ". "
-               : fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), note);
+               : fmt::format("{}, {}: {}. ", inputs.recorded ? "The rule for this optimizer" : "The scenario's rule",
+                             to_string(inputs.options.rule), note);
   const std::int64_t largest = largest_validated_workers(inputs);
   const std::string shown = "The linear rule was validated up to a global batch of " +
                             std::to_string(learning_rate::largest_validated_batch) +
@@ -211,9 +212,11 @@ RateTables rate_tables(const RateInputs& inputs) {
   std::vector<report::Table> rates = report::rate_tables(asked);
   report::RateChoice choice = inputs.choice();
   choice.options = asked;
-  RateTables tables{
-      std::move(rates[0]), std::move(rates[1]), report::rules_table(asked), {}, {}, report::rate_choice_table(choice)};
-  tables.schedules = report::schedules_table(asked, learning_rate::every_rule);
+  RateTables tables{std::move(rates[0]), {}, report::rules_table(asked), {}, {}, report::rate_choice_table(choice)};
+  if (asked.steps_known) {
+    tables.warmup = std::move(rates[1]);
+    tables.schedules = report::schedules_table(asked, learning_rate::every_rule);
+  }
   if (inputs.noise_scale_samples)
     tables.batches = report::large_batches_table(asked, *inputs.noise_scale_samples);
   else

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
@@ -14,6 +15,7 @@
 #include <cmath>
 
 #include "gui/pages/learning_rate/learning_rate_page.hpp"
+#include "gui/pages/learning_rate/recorded_form.hpp"
 #include "simulator/learning_rate/linear_rule.hpp"
 
 namespace ddpprof::gui {
@@ -97,9 +99,9 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   target_loss_->setObjectName("target_loss");
   axis_ = new QComboBox(controls);
   axis_->addItems({tr("steps"), tr("epochs")});
-  auto* reset = new QPushButton(tr("Bac&k to the scenario's values"), controls);
+  reset_ = new QPushButton(controls);
 
-  auto* form = new QFormLayout(controls);
+  auto* form = form_ = new QFormLayout(controls);
   form->addRow(tr("&N [workers]"), workers_);
   form->addRow(workers_slider_);
   form->addRow(tr("Base &rate"), base_lr_);
@@ -111,21 +113,23 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   form->addRow(tr("War&m-up [epochs]"), warmup_epochs_);
   form->addRow(adaptive_);
   form->addRow(tr("Target l&oss"), target_loss_);
+  recorded_ = new RecordedForm(*form, controls);
   form->addRow(tr("Ta&bles also at N ="), list_);
   form->addRow(list_problem_);
   form->addRow(tr("Plot a&gainst"), axis_);
-  form->addRow(reset);
-  auto* scroll = new QScrollArea(parent);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidget(controls);
+  form->addRow(reset_);
+  controls_ = new QScrollArea(parent);
+  controls_->setWidgetResizable(true);
+  controls_->setFrameShape(QFrame::NoFrame);
+  controls_->setWidget(controls);
 
   connect(workers_slider_, &QSlider::valueChanged, this, [this](int place) { workers_->setValue(workers_at(place)); });
   connect_edits();
   connect(axis_, &QComboBox::currentIndexChanged, this, &LearningRatePage::show_answer);
   connect(list_, &QLineEdit::textChanged, this, &LearningRatePage::read_list);
-  connect(reset, &QPushButton::clicked, this, &LearningRatePage::restore);
-  return scroll;
+  connect(reset_, &QPushButton::clicked, this, &LearningRatePage::restore);
+  connect(recorded_, &RecordedForm::edited, this, &LearningRatePage::show_given);
+  return controls_;
 }
 
 // Each control writes only its own value, because the other controls may show fewer digits than the scenario has.
@@ -165,6 +169,18 @@ void LearningRatePage::connect_edits() {
           edited([this](double value) { inputs_.target_loss = value; }));
 }
 
+void LearningRatePage::show_rows(bool recorded) {
+  for (QWidget* of_scenario :
+       std::initializer_list<QWidget*>{base_lr_, base_workers_, base_batch_, batch_, accumulation_, epochs_,
+                                       warmup_epochs_, adaptive_, target_loss_})
+    form_->setRowVisible(of_scenario, !recorded);
+  recorded_->set_visible(recorded);
+  reset_->setText(recorded ? tr("Bac&k to the recorded values") : tr("Bac&k to the scenario's values"));
+  // A narrow window takes its width from the texts, which wrap, and not from the fields.
+  controls_->setMinimumWidth(controls_->widget()->minimumSizeHint().width() +
+                             controls_->verticalScrollBar()->sizeHint().width());
+}
+
 // The largest allowed value of one factor depends on the other factor.
 void LearningRatePage::limit_batch() {
   batch_->setMaximum(as_int(std::min<std::int64_t>(most_batch, most_samples_per_worker / inputs_.accumulation)));
@@ -184,6 +200,11 @@ void LearningRatePage::show_inputs() {
                                   QSignalBlocker(adaptive_), QSignalBlocker(list_)};
   workers_->setValue(as_int(inputs_.workers));
   workers_slider_->setValue(place_of(inputs_.workers));
+  list_->setText(QString::fromStdString(workers_text(inputs_.options.workers)));
+  list_problem_->hide();
+  if (inputs_.recorded) recorded_->show_recorded(*file_->recorded_rate);
+  show_rows(inputs_.recorded);
+  if (inputs_.recorded) return;
   base_lr_->setValue(inputs_.options.base_lr);
   base_workers_->setValue(as_int(inputs_.options.base_workers));
   show_base_batch();
@@ -193,8 +214,6 @@ void LearningRatePage::show_inputs() {
   epochs_->setValue(as_int(inputs_.options.epochs));
   warmup_epochs_->setValue(inputs_.options.warmup_epochs);
   adaptive_->setChecked(inputs_.options.adaptive_optimizer);
-  list_->setText(QString::fromStdString(workers_text(inputs_.options.workers)));
-  list_problem_->hide();
 }
 
 void LearningRatePage::show_edit() {

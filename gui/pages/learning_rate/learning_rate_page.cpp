@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -10,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/pages/learning_rate/recorded_form.hpp"
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/widgets/message_stack.hpp"
@@ -50,13 +52,14 @@ QWidget* LearningRatePage::make_content() {
   command_ = new ShellLine(content);
   connect(command_, &ShellLine::status_message, this, &LearningRatePage::status_message);
   right_layout->addWidget(command_);
+  right_layout->addStretch(0);  // takes the plot's place where it is hidden
   auto* upper = new QSplitter(Qt::Horizontal, content);
   upper->setObjectName("learning rate");
   upper->addWidget(controls);
   upper->addWidget(scrolled(right, upper));
   upper->setStretchFactor(1, 1);
 
-  auto* tables = new TableTabs(content);
+  auto* tables = tables_ = new TableTabs(content);
   rates_table_ = tables->add(tr("Learning rate"));
   warmup_table_ = tables->add(tr("Warm-up"));
   rules_table_ = tables->add(tr("By rule"));
@@ -84,7 +87,7 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
         tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
-  if (!file_->learning_rate) {
+  if (!has_rates()) {
     stack_->show_message(
         tr("Cannot compute a learning rate: %1").arg(QString::fromStdString(file_->why_no_learning_rate)));
     return;
@@ -98,6 +101,7 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
 }
 
 RateInputs LearningRatePage::stored() const {
+  if (!file_->learning_rate) return recorded_inputs(*file_, {});
   RateInputs inputs;
   inputs.options = *file_->learning_rate;
   inputs.adaptive = inputs.options.adaptive_optimizer;
@@ -112,8 +116,10 @@ RateInputs LearningRatePage::stored() const {
   return inputs;
 }
 
+bool LearningRatePage::has_rates() const { return file_ && (file_->learning_rate || file_->recorded_rate); }
+
 void LearningRatePage::restore() {
-  if (!file_ || !file_->learning_rate) return;
+  if (!has_rates()) return;
   inputs_ = stored();
   show_inputs();
   show_answer();
@@ -131,15 +137,65 @@ void LearningRatePage::read_list() {
   predict_times();
 }
 
+void LearningRatePage::show_given() {
+  try {
+    RateInputs given = recorded_inputs(*file_, recorded_->given());
+    given.workers = inputs_.workers;
+    given.options.workers = inputs_.options.workers;
+    inputs_ = std::move(given);
+    show_edit();
+  } catch (const std::invalid_argument& error) {  // the base batch is too large
+    recorded_->show_problem(QString::fromUtf8(error.what()));
+  }
+}
+
 void LearningRatePage::show_answer() {
-  if (!file_ || !file_->learning_rate) return;
+  if (!has_rates()) return;
+  if (inputs_.recorded) return show_recorded();
   inputs_.set_measured_noise_scale(file_->noise);
-  const ScheduleAxis axis = axis_->currentIndex() == 0 ? ScheduleAxis::steps : ScheduleAxis::epochs;
-  plot_->show_curves(schedule_curves(inputs_, axis), axis);
+  show_plot(true);
   answer_->setText(QString::fromStdString(answer_text(inputs_)));
   limits_->setText(QString::fromStdString(limits_text(inputs_)));
+  limits_->show();
+  target_->show();
   command_->set_command(QString::fromStdString(command_line(file_->path.string(), inputs_, stored())));
-  RateTables tables = rate_tables(inputs_);
+  for (int tab = 0; tab < tables_->count(); ++tab) tables_->setTabVisible(tab, true);
+  show_tables(rate_tables(inputs_));
+}
+
+// Of the tables those that `ddpprof lr` prints, and always the one of the rule for the optimizer.
+void LearningRatePage::show_recorded() {
+  RecordedRates shown = recorded_rates(*file_, inputs_, recorded_->given());
+  show_plot(shown.steps);
+  answer_->setText(QString::fromStdString(shown.text));
+  limits_->setText(QString::fromStdString(shown.limits));
+  limits_->setVisible(shown.rates);
+  target_->hide();
+  command_->set_command(QString::fromStdString(shown.command));
+  const bool noise = inputs_.noise_scale_samples.has_value();
+  const std::pair<TableOrMessage*, bool> visible[] = {{choice_table_, true},
+                                                      {rates_table_, shown.rates},
+                                                      {rules_table_, shown.rates},
+                                                      {batches_table_, shown.rates && noise},
+                                                      {warmup_table_, shown.steps},
+                                                      {times_table_, shown.steps},
+                                                      {schedules_table_, shown.steps},
+                                                      {cost_table_, shown.steps && noise},
+                                                      {noise_table_, !file_->noise.empty()},
+                                                      {target_table_, false},
+                                                      {trained_table_, false}};
+  for (const auto& [table, on] : visible) tables_->setTabVisible(tables_->indexOf(table), on);
+  show_tables(std::move(shown.tables));
+}
+
+void LearningRatePage::show_plot(bool visible) {
+  const ScheduleAxis axis = axis_->currentIndex() == 0 ? ScheduleAxis::steps : ScheduleAxis::epochs;
+  form_->setRowVisible(axis_, visible);
+  plot_->setVisible(visible);
+  if (visible) plot_->show_curves(schedule_curves(inputs_, axis), axis);
+}
+
+void LearningRatePage::show_tables(RateTables tables) {
   rates_table_->set_table(std::move(tables.rates));
   warmup_table_->set_table(std::move(tables.warmup));
   rules_table_->set_table(std::move(tables.rules));
@@ -149,6 +205,10 @@ void LearningRatePage::show_answer() {
 }
 
 void LearningRatePage::predict_times() {
+  if (!inputs_.options.steps_known) {
+    predicting_.cancel();
+    return show_no_times(tr("The steps of the training are not known"));
+  }
   predicting_.start(
       [file = file_, inputs = inputs_](const Cancelled& cancelled) { return time_tables(*file, inputs, cancelled); },
       [this](TimeTables tables) {

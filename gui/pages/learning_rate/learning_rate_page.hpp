@@ -11,17 +11,22 @@
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
+class QFormLayout;
 class QLabel;
 class QLineEdit;
+class QPushButton;
+class QScrollArea;
 class QSlider;
 class QSpinBox;
 
 namespace ddpprof::gui {
 
 class MessageStack;
+class RecordedForm;
 class SchedulePlot;
 class ShellLine;
 class TableOrMessage;
+class TableTabs;
 
 class LearningRatePage : public Page {
   Q_OBJECT
@@ -39,7 +44,7 @@ class LearningRatePage : public Page {
  private:
   QWidget* make_content();
   QWidget* make_controls(QWidget* parent);
-  RateInputs stored() const;  // the scenario's values
+  RateInputs stored() const;  // the values of the scenario or of the recording
   void restore();             // resets the inputs to stored()
   void limit_batch();         // keeps the global batch below the integer limit
   void show_inputs();         // writes the inputs into the controls without emitting signals
@@ -47,7 +52,13 @@ class LearningRatePage : public Page {
   void connect_edits();
   void show_edit();  // shows the results for inputs_
   void read_list();
+  bool has_rates() const;  // false: show_file() has shown why
   void show_answer();
+  void show_rows(bool recorded);
+  void show_given();     // after an edit of the form for recordings
+  void show_recorded();  // show_answer() of a file without a scenario
+  void show_plot(bool visible);
+  void show_tables(RateTables tables);
   void predict_times();
   void show_target(std::optional<double> lowest);
   void show_no_times(const QString& why);
@@ -63,6 +74,11 @@ class LearningRatePage : public Page {
   QLineEdit* list_ = nullptr;
   ShellLine* command_ = nullptr;
   QComboBox* axis_ = nullptr;
+  QFormLayout* form_ = nullptr;
+  RecordedForm* recorded_ = nullptr;
+  QPushButton* reset_ = nullptr;
+  QScrollArea* controls_ = nullptr;
+  TableTabs* tables_ = nullptr;
   QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr, *target_ = nullptr;
   SchedulePlot* plot_ = nullptr;
   TableOrMessage *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr,

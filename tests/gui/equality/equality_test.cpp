@@ -164,6 +164,43 @@ TEST_F(LearningRateEquality, WithEverythingEdited) {
   compare();
 }
 
+// A file without a scenario: the command has what the user typed, and prints what the page shows.
+TEST_F(LearningRateEquality, OfARecording) {
+  const auto reopen = [&](const std::string& options) {
+    store::Database::open_write(path("run one.db"))
+        .sql()
+        .exec("DELETE FROM scenario; UPDATE measurement SET options = '" + options + "'");
+    open("run one.db");
+  };
+  const auto compare_all = [&] {
+    wait();
+    const Texts page = shown(rates());
+    Texts shell = tables_of(printed(shell_line(rates(), "lr")));
+    for (const auto& [name, text] : shell) expect_shown(page, name, text);
+    return shell;
+  };
+  reopen("{\"optimizer\": \"SGD\", \"learning_rate\": 0.0123456789}");
+  const Texts opened = compare_all();
+  for (const char* name : {"learning_rate", "learning_rate_rules", "large_batches", "gradient_noise"})
+    EXPECT_TRUE(opened.contains(name)) << name;
+  control<QLineEdit>("given_samples").setText("5000");
+  compare_all();  // no command with one of the two
+  control<QLineEdit>("given_epochs").setText("7");
+  control<QLineEdit>("given_batch").setText("48");
+  control<QLineEdit>("given_base").setText("0.3");
+  control<QSpinBox>("workers").setValue(24);
+  const Texts stated = compare_all();
+  for (const char* name : {"warmup", "training_time", "learning_rate_schedules", "target_cost"})
+    EXPECT_TRUE(stated.contains(name)) << name;
+  control<QLineEdit>("given_warmup").setText("0.7");
+  control<QLineEdit>("given_base_batch").setText("96");
+  control<QLineEdit>("given_accumulation").setText("2");
+  control<QComboBox>("given_optimizer").setCurrentIndex(2);
+  compare_all();
+  reopen("{}");
+  EXPECT_TRUE(compare_all().contains("rate_choice")) << "factors of the tuned rate";
+}
+
 class FitEquality : public Equality {
  protected:
   FitPage& fits() { return page<FitPage>(); }

@@ -54,13 +54,13 @@ class LearningRatePageTest : public testing::Test {
   LearningRatePage page_{selection_};
 };
 
-TEST_F(LearningRatePageTest, AFileWithoutAScenarioSaysWhyAndWhatToDo) {
+TEST_F(LearningRatePageTest, AFileWithoutATrainingSaysWhyAndWhatToDo) {
   page_.show();
   EXPECT_TRUE(label("message").contains("Ctrl+O"));
   store::Database::create(path("empty.db")).finish_load();
   show(path("empty.db"));
-  EXPECT_TRUE(label("message").contains("has no scenario")) << label("message").toStdString();
-  EXPECT_TRUE(label("message").contains("ddpprof lr FILE.db"));
+  EXPECT_TRUE(label("message").contains("has no measurement of a training")) << label("message").toStdString();
+  EXPECT_TRUE(label("message").contains("ddpprof run"));
 }
 
 // The scenario: base rate 0.01 at batch 32, 10000 samples, N = 1, 2, 8, 16, 32, 64 (two measured, the others from

@@ -7,6 +7,7 @@
 #include <QFontMetrics>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -39,6 +40,9 @@ bool quiet() {
   return done;
 }
 
+// A text may be cut off if its tooltip has the whole text.
+bool has_whole_tooltip(const QWidget& widget, const QString& text) { return widget.toolTip().contains(text); }
+
 class DesignedWindow : public testing::Test {
  protected:
   static void SetUpTestSuite() { apply_design(); }
@@ -56,62 +60,79 @@ class DesignedWindow : public testing::Test {
   }
   QTabWidget& tabs() { return *window->findChild<QTabWidget*>(); }
   Rail& rail() { return *window->findChild<Rail*>(); }
+  void expect_whole_texts() {
+    for (const Page* page : window->pages()) {
+      EXPECT_LE(page->minimumSizeHint().width(), 952 - rail().minimumSizeHint().width()) << page->title().toStdString();
+      EXPECT_LE(page->minimumSizeHint().height(), 448) << page->title().toStdString();
+    }
+    for (const QSize size : {QSize(1272, 680), QSize(952, 504), QSize(1912, 1040)}) {
+      window->resize(size);
+      for (int page = 0; page < tabs().count(); ++page) {
+        if (!tabs().isTabVisible(page)) continue;
+        tabs().setCurrentIndex(page);
+        ASSERT_TRUE(quiet());
+        const std::string where = tabs().tabText(page).toStdString() + " at " + std::to_string(size.width()) + ": ";
+        EXPECT_LE(window->width(), size.width()) << where;
+        EXPECT_LE(window->height(), size.height()) << where;
+        const auto check = [&](const QWidget* widget, const QString& text) {
+          if (!widget->isVisible() || text.isEmpty() || has_whole_tooltip(*widget, text)) return;
+          EXPECT_GE(widget->width(), widget->sizeHint().width()) << where << text.toStdString();
+          EXPECT_GE(widget->height() + 2, widget->minimumSizeHint().height()) << where << text.toStdString();
+        };
+        const QWidget* shown = tabs().currentWidget();
+        for (const auto* button : shown->findChildren<QAbstractButton*>()) check(button, button->text());
+        for (const auto* box : shown->findChildren<QComboBox*>())
+          if (box->sizeAdjustPolicy() != QComboBox::AdjustToMinimumContentsLengthWithIcon) check(box, box->currentText());
+        for (const auto* label : shown->findChildren<QLabel*>()) {
+          if (!label->wordWrap()) {
+            check(label, label->text());
+          } else if (label->isVisible() && !has_whole_tooltip(*label, label->text())) {
+            EXPECT_GE(label->height() + 2, label->heightForWidth(label->width())) << where << label->text().toStdString();
+          }
+        }
+        for (const auto* field : shown->findChildren<QLineEdit*>()) {
+          if (!field->isVisible()) continue;
+          EXPECT_GE(field->width(), field->fontMetrics().horizontalAdvance(field->placeholderText()))
+              << where << field->placeholderText().toStdString();
+        }
+        for (const auto* bar : shown->findChildren<QTabBar*>()) {
+          if (!bar->isVisible()) continue;
+          for (int i = 0; i < bar->count(); ++i) {
+            if (!bar->isTabVisible(i)) continue;
+            EXPECT_GE(bar->tabRect(i).width(), bar->fontMetrics().size(Qt::TextShowMnemonic, bar->tabText(i)).width())
+                << where << bar->tabText(i).toStdString();
+          }
+        }
+        for (const auto* table : shown->findChildren<TableView*>()) {
+          if (!table->isVisible()) continue;
+          const QHeaderView* header = table->horizontalHeader();
+          for (int i = 0; i < header->count(); ++i) {
+            const QString text = header->model()->headerData(i, Qt::Horizontal).toString();
+            EXPECT_GE(header->sectionSize(i), header->fontMetrics().horizontalAdvance(text))
+                << where << text.toStdString();
+          }
+        }
+      }
+    }
+  }
 
   const Folder folder;
   std::unique_ptr<MainWindow> window;
 };
 
-// A text may be cut off if its tooltip has the whole text.
-bool has_whole_tooltip(const QWidget& widget, const QString& text) { return widget.toolTip().contains(text); }
+TEST_F(DesignedWindow, NoTextIsCutOff) { expect_whole_texts(); }
 
-TEST_F(DesignedWindow, NoTextIsCutOff) {
-  for (const Page* page : window->pages()) {
-    EXPECT_LE(page->minimumSizeHint().width(), 952 - rail().minimumSizeHint().width()) << page->title().toStdString();
-    EXPECT_LE(page->minimumSizeHint().height(), 448) << page->title().toStdString();
-  }
-  for (const QSize size : {QSize(1272, 680), QSize(952, 504), QSize(1912, 1040)}) {
-    window->resize(size);
-    for (int page = 0; page < tabs().count(); ++page) {
-      if (!tabs().isTabVisible(page)) continue;
-      tabs().setCurrentIndex(page);
-      ASSERT_TRUE(quiet());
-      const std::string where = tabs().tabText(page).toStdString() + " at " + std::to_string(size.width()) + ": ";
-      EXPECT_LE(window->width(), size.width()) << where;
-      EXPECT_LE(window->height(), size.height()) << where;
-      const auto check = [&](const QWidget* widget, const QString& text) {
-        if (!widget->isVisible() || text.isEmpty() || has_whole_tooltip(*widget, text)) return;
-        EXPECT_GE(widget->width(), widget->sizeHint().width()) << where << text.toStdString();
-        EXPECT_GE(widget->height() + 2, widget->minimumSizeHint().height()) << where << text.toStdString();
-      };
-      const QWidget* shown = tabs().currentWidget();
-      for (const auto* button : shown->findChildren<QAbstractButton*>()) check(button, button->text());
-      for (const auto* box : shown->findChildren<QComboBox*>())
-        if (box->sizeAdjustPolicy() != QComboBox::AdjustToMinimumContentsLengthWithIcon) check(box, box->currentText());
-      for (const auto* label : shown->findChildren<QLabel*>()) {
-        if (!label->wordWrap()) {
-          check(label, label->text());
-        } else if (label->isVisible() && !has_whole_tooltip(*label, label->text())) {
-          EXPECT_GE(label->height() + 2, label->heightForWidth(label->width())) << where << label->text().toStdString();
-        }
-      }
-      for (const auto* bar : shown->findChildren<QTabBar*>()) {
-        if (!bar->isVisible()) continue;
-        for (int i = 0; i < bar->count(); ++i) {
-          EXPECT_GE(bar->tabRect(i).width(), bar->fontMetrics().size(Qt::TextShowMnemonic, bar->tabText(i)).width())
-              << where << bar->tabText(i).toStdString();
-        }
-      }
-      for (const auto* table : shown->findChildren<TableView*>()) {
-        if (!table->isVisible()) continue;
-        const QHeaderView* header = table->horizontalHeader();
-        for (int i = 0; i < header->count(); ++i) {
-          const QString text = header->model()->headerData(i, Qt::Horizontal).toString();
-          EXPECT_GE(header->sectionSize(i), header->fontMetrics().horizontalAdvance(text))
-              << where << text.toStdString();
-        }
-      }
-    }
-  }
+// Its page Learning rate has other fields than that of a scenario.
+TEST_F(DesignedWindow, NoTextOfARecordingIsCutOff) {
+  const OverviewFile file({});
+  store::Database::open_write(file.path)
+      .sql()
+      .exec("UPDATE measurement SET options = '{\"optimizer\": \"FusedAdamW\", \"learning_rate\": 0.01}'");
+  open(file.path);
+  expect_whole_texts();
+  for (const auto& [field, text] : {std::pair{"given_samples", "50000"}, {"given_epochs", "10"}, {"given_base", "x"}})
+    window->findChild<QLineEdit*>(field)->setText(text);
+  expect_whole_texts();
 }
 
 TEST_F(DesignedWindow, TheRailShowsATitleAndAnIconForEachPage) {
