@@ -79,6 +79,7 @@ void RecordedForm::show_recorded(const scenario_queries::RateQuestion& recorded)
   const QSignalBlocker quiet(optimizer_);
   optimizer_->setItemText(0, QString::fromStdString(unstated_optimizer(recorded)));
   optimizer_->setCurrentIndex(0);
+  optimizer_->setMinimumWidth(optimizer_->sizeHint().width());  // its minimumSizeHint() is that of the earlier texts
   given_ = {};
   problems_.assign(fields_.size(), QString());
   show_problem({});
