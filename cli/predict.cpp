@@ -155,8 +155,7 @@ class PredictSubcommand final : public Subcommand {
         return ExitCode::done;
       }
       if (batch_)
-        throw Failure(ExitCode::usage,
-                      "--batch-per-worker is for tables of step times; this database has traces with one batch",
+        throw Failure(ExitCode::usage, "--batch-per-worker is for tables of step times, and this database has traces",
                       "for a trace --what-if batch_per_worker=" + std::to_string(*batch_));
       if (accumulation_)
         throw Failure(ExitCode::usage, "--accumulation is for tables of step times",

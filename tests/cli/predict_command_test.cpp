@@ -302,7 +302,10 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
 
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
               HasSubstr("a table of step times has no cores"));
-  EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);
+  const Outcome batch = run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"});
+  EXPECT_EQ(batch.code, 2);
+  EXPECT_THAT(batch.messages, HasSubstr("batch_per_worker=8"));
+  EXPECT_THAT(batch.messages, Not(HasSubstr("one batch")));
   const Outcome wrong = run_ddpprof({"predict", file("wrong.csv", "workers,gpus\n"), "--workers", "4"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.messages, HasSubstr("wrong.csv:1: unknown column 'gpus'"));
