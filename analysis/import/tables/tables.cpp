@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "analysis/fit/compute_fit.hpp"
 #include "tracer/store/files/error.hpp"
 #include "tracer/store/rows/inserter.hpp"
 #include "tracer/store/rows/rows.hpp"
@@ -175,6 +176,11 @@ std::int64_t insert_sweep(store::Database& database, const fit::NcclTestsRun& ru
          "the log names " + std::to_string(run.hosts) + " hosts, which are used, but --nodes is " +
              std::to_string(*place.nodes),
          "give a log of the hosts that the job ran on");
+  if (run.hosts == 0 && !place.nodes && ranks > fit::usual_gpus_per_node)
+    note(database, id, "warning", "hosts_unknown",
+         "the log does not name the hosts of its " + std::to_string(ranks) +
+             " ranks: one host is assumed, so its links count as links inside a host",
+         "give --nodes");
   note_warnings(database, id, run.warnings);
   return id;
 }

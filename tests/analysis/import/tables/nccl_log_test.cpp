@@ -102,6 +102,21 @@ TEST_F(NcclLog, WhatIsMissingIsAskedFor) {
   EXPECT_EQ(refusal(lines(2, 10.0), 2), "");
 }
 
+// Above the GPUs of a usual host.
+TEST_F(NcclLog, HostsThatAreNeitherNamedNorGivenAreAWarning) {
+  const auto warnings = [&](std::int64_t ranks, const LogPlace& place) {
+    store::Database database = make_database();
+    import_log(database, lines(ranks, 10.0), {}, place);
+    SQLite::Statement rows(database.sql(), "SELECT count(*) FROM diagnostic WHERE code = 'hosts_unknown'");
+    rows.executeStep();
+    return rows.getColumn(0).getInt();
+  };
+  EXPECT_EQ(warnings(16, {}), 1);
+  EXPECT_EQ(warnings(16, {2}), 0);
+  EXPECT_EQ(warnings(16, {1}), 0);
+  EXPECT_EQ(warnings(8, {}), 0);
+}
+
 TEST_F(NcclLog, WhatIsNoAllReduceIsRefused) {
   EXPECT_THAT(refusal(lines(8, 10.0, 7.0 / 8.0), 8), HasSubstr("busbw is not 2 (N-1)/N times algbw"));
   EXPECT_THAT(refusal("# Rank 0 Group 0 Pid 1 on a device 0\n" + lines(8, 10.0)), HasSubstr("of one rank"));
