@@ -203,16 +203,20 @@ void judge(AllReduceFit& fit) {
   add_form(fit, counts);
 }
 
-// Returns the largest N inside one host if the job's all-reduces ran inside one host and the curve at their N is of
-// several hosts: the N of the job, or the ranks that the curves had on a host. 0 if there is no such all-reduce.
-std::int64_t ranks_inside(const Form& form, const std::vector<CollectivePoint>& points) {
+// Sets the form of the job's own all-reduces on one host, as it is fitted without the curves, if the curve at their N
+// is of several hosts. Returns these all-reduces.
+std::vector<CollectivePoint> set_inside(Form& form, const std::vector<CollectivePoint>& points) {
+  std::vector<CollectivePoint> inside;
   std::int64_t ranks = 0;
-  for (const CollectivePoint& point : points)
-    if (point.machine.nodes == 1 && form.across_hosts(point.machine)) ranks = std::max(ranks, point.machine.workers);
-  if (ranks == 0) return 0;
-  for (const collective::Curve& curve : *form.curves)
-    if (curve.hosts() > 1) ranks = std::max(ranks, (curve.ranks() + curve.hosts() - 1) / curve.hosts());
-  return ranks;
+  for (const CollectivePoint& point : points) {
+    if (point.machine.nodes > 1 || !form.across_hosts(point.machine)) continue;
+    inside.push_back(point);
+    ranks = std::max(ranks, point.machine.workers);
+  }
+  if (inside.empty()) return inside;
+  form.inside = std::make_shared<const Form>(fit_all_reduce(inside).picked().form);
+  form.ranks_inside = std::max(ranks, form.most_ranks_of_a_host());
+  return inside;
 }
 
 // Makes the parameters of a curve: alpha, beta and in_step are factors. `beside`: steps of N > 1 were measured on the
@@ -223,7 +227,8 @@ Parameter curve_factor(const char* name, bool beside, double more = 0.0) {
   return {name, "", 0.0, sd, std::min(std::log(0.1), -3.0 * sd), std::max(std::log(20.0), 3.0 * sd), true, false};
 }
 
-Problem curve_problem(const Form& form, const std::vector<CollectivePoint>& points, const GivenCurves& given) {
+Problem curve_problem(const Form& form, const std::vector<CollectivePoint>& points,
+                      const std::vector<CollectivePoint>& inside, const GivenCurves& given) {
   const bool nccl = !points.empty() && points.front().machine.backend == "nccl";
   Problem problem = make_problem(form, points, nccl);
   const auto measured = [&](bool across) {
@@ -238,21 +243,51 @@ Problem curve_problem(const Form& form, const std::vector<CollectivePoint>& poin
   problem.parameters[link_parameter::turn].fixed = true;  // this is a time per hop, and a curve has no hops
   if (std::ranges::none_of(*form.curves, [](const collective::Curve& curve) { return curve.hosts() > 1; }))
     return problem;
-  for (const char* name : {"inside_host_latency", "inside_host_inverse_bandwidth"})
-    problem.parameters.push_back(
-        {name, "", 0.0, factor_of_ten, std::log(1e-4), std::log(1e2), true, form.ranks_inside == 0});
   problem.parameters.push_back(curve_factor("in_step_factor_across_hosts", measured(true), given.runs_across));
+  if (!form.inside) return problem;
+  for (Parameter& parameter : make_problem(*form.inside, inside, nccl).parameters) {
+    parameter.name = "inside_host_" + parameter.name;
+    problem.parameters.push_back(std::move(parameter));
+  }
   return problem;
+}
+
+// Returns how many times longer the job's all-reduces on one host took than the curves across hosts give for as many
+// ranks and bytes. Above 1 they contradict each other, because a ring across hosts also uses the links inside each
+// host.
+double over_links_between(const std::vector<CollectivePoint>& inside, const std::vector<collective::Curve>& curves) {
+  double job_s = 0.0, log_s = 0.0;
+  for (const CollectivePoint& point : inside) {
+    const auto bytes = static_cast<double>(point.bytes);
+    double slowest_s = 0.0;
+    for (const collective::Curve& curve : curves) {
+      if (curve.hosts() < 2) continue;
+      // More ranks have the longer latency, which need not be a ring's.
+      const double latency_s = curve.cost(bytes, std::max(curve.ranks(), point.machine.workers)).latency_s;
+      slowest_s = std::max(slowest_s, latency_s + curve.cost(bytes, point.machine.workers).bandwidth_s);
+    }
+    job_s += point.transfer_s;
+    log_s += slowest_s;
+  }
+  return log_s > 0.0 ? job_s / log_s : 0.0;
+}
+
+void warn_of_links_between(AllReduceFit& fit, const std::vector<CollectivePoint>& inside) {
+  const double longer = over_links_between(inside, *fit.picked().form.curves);
+  if (longer > doubtful_factor)
+    fit.warnings.push_back("the job's all-reduces inside one host took " + number_text(longer) +
+                           " times the time that the log between hosts has for as many ranks: the log may be from "
+                           "other machines, and steps on several hosts may be predicted too fast");
 }
 
 // Adds what the job's own all-reduces show about the curves.
 void compare_with_steps(AllReduceFit& fit) {
   const FormFit& one = fit.forms.front();
-  if (one.form.ranks_inside > 0)
+  if (one.form.inside)
     fit.notes.push_back(
         "the job's all-reduces ran inside one host, and the log is of links between hosts: they do not correct the "
-        "log; up to N = " +
-        std::to_string(one.form.ranks_inside) + " on one host, the links of the job are used");
+        "log; on one host the links of the job are used (without a number of ranks per host: up to N = " +
+        std::to_string(one.form.ranks_inside) + ")");
   for (const std::size_t index : std::array<std::size_t, 2>{link_parameter::in_step, link_parameter::in_step_across}) {
     if (fit.points.empty() || index >= one.solution.values.size()) continue;
     const double factor = one.solution.values[index];
@@ -269,12 +304,14 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
   for (const collective::Curve& curve : curves)
     if (curve.ranks() < 2)
       throw std::invalid_argument("all-reduces of one rank do not show the cost with several ranks");
-  std::erase_if(points, [](const CollectivePoint& point) { return point.bench; });  // other links than the curve's
   const GivenCurves given = join_curves(curves, job);
   FormFit one;
   one.form.curves = std::make_shared<const std::vector<collective::Curve>>(given.curves);
-  one.form.ranks_inside = ranks_inside(one.form, points);
-  one.problem = curve_problem(one.form, points, given);
+  const std::vector<CollectivePoint> inside = set_inside(one.form, points);
+  // A benchmark here is of other links than the curve's.
+  std::erase_if(points,
+                [&](const CollectivePoint& point) { return point.bench && !one.form.inside_host(point.machine); });
+  one.problem = curve_problem(one.form, points, inside, given);
   one.solution = solve(one.problem);
   one.weight = 1.0;
   one.beyond_error = one.solution.median_relative_error;
@@ -292,6 +329,7 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
   }
   fit.forms.push_back(std::move(one));
   compare_with_steps(fit);
+  warn_of_links_between(fit, inside);
   return fit;
 }
 

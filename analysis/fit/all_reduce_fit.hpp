@@ -44,7 +44,7 @@ struct FormFit {
   collective::Link step_link(const Machine&, std::span<const double> values, double latency_factor = 1.0,
                              double bandwidth_factor = 1.0) const;
   // Returns how much longer a hop takes beside compute, in seconds; 0 if processors of its own carry the hop.
-  double turn_s(std::span<const double> values) const;
+  double turn_s(std::span<const double> values, const Machine&) const;
 };
 
 struct AllReduceFit {

@@ -62,16 +62,18 @@ bool Form::of_one_host(const Machine& machine) const { return curves && nearest_
 
 std::int64_t Form::most_ranks_of_a_host() const { return curves ? most_ranks_of_host(*curves) : 0; }
 
-bool Form::inside_host(const Machine& machine) const {
-  return machine.nodes == 1 && machine.workers <= ranks_inside && across_hosts(machine);
-}
+bool Form::inside_host(const Machine& machine) const { return inside && machine.nodes == 1 && across_hosts(machine); }
+
+const Form& Form::used_on(const Machine& machine) const { return inside_host(machine) ? *inside : *this; }
 
 double Form::hop_unit_s(const Machine& machine) const {
+  if (inside_host(machine)) return inside->hop_unit_s(machine);
   if (regimes) return regimes->hop_unit(machine.workers);
   return curves ? nearest_curve(*curves, machine).hop_s() : 1.0;
 }
 
 double Form::byte_unit_s(const Machine& machine) const {
+  if (inside_host(machine)) return inside->byte_unit_s(machine);
   if (regimes) return regimes->byte_unit(machine.workers);
   return curves ? nearest_curve(*curves, machine).byte_s() : 1.0;
 }
@@ -90,6 +92,7 @@ collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) 
 }
 
 collective::Hops Form::hops(const Machine& machine, std::int64_t bytes) const {
+  if (inside_host(machine)) return inside->hops(machine, bytes);
   const std::int64_t workers = machine.workers;
   if (curves) {
     // Hops enter a cost as count alpha + count bytes beta: with factors for alpha and beta, count is all latency.
@@ -104,10 +107,11 @@ collective::Hops Form::hops(const Machine& machine, std::int64_t bytes) const {
 
 collective::Cost Form::cost(const Machine& machine, std::int64_t bytes, const collective::Link& link,
                             const Crowd& crowd) const {
-  return over(machine, bytes, shared(link, crowd));
+  return over(machine, bytes, used_on(machine).shared(link, crowd));
 }
 
 collective::Cost Form::over(const Machine& machine, std::int64_t bytes, const collective::Link& link) const {
+  if (inside_host(machine)) return inside->over(machine, bytes, link);
   const std::int64_t workers = machine.workers;
   if (curves) {
     const collective::Cost cost = nearest_curve(*curves, machine).cost(static_cast<double>(bytes), workers);

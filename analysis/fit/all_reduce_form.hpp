@@ -36,10 +36,12 @@ struct Form {
   bool segmented = false;  // Gloo's segmented ring, else the textbook ring
   HostSharing sharing = HostSharing::none;
   std::shared_ptr<const std::vector<collective::Curve>> curves = nullptr;  // of a measured curve, else null
-  // The largest N inside one host, if the curve was measured across hosts and the job's steps inside one host. Up to
-  // this N, alpha and beta are factors of the job's own links. 0: does not apply.
+  std::shared_ptr<const Regimes> regimes = nullptr;                        // of NCCL's regimes, else null
+  // The form of the job's own all-reduces on one host, if the curves are of hosts and these are not; else null. A log of
+  // links between hosts does not change the links inside a host.
+  std::shared_ptr<const Form> inside = nullptr;
+  // The ranks that one host has for certain: the N of these all-reduces, or the ranks of a host of the curves.
   std::int64_t ranks_inside = 0;
-  std::shared_ptr<const Regimes> regimes = nullptr;  // of NCCL's regimes, else null
 
   std::string name() const;
   // Returns true if the curve that is used on this machine was measured across hosts.
@@ -50,6 +52,8 @@ struct Form {
   std::int64_t most_ranks_of_a_host() const;
   // Returns true if the ranks of this machine use the job's links inside one host, and the curve is of other links.
   bool inside_host(const Machine&) const;
+  // Returns `inside` for such a machine, else this form.
+  const Form& used_on(const Machine&) const;
   // Units of alpha and beta: 1, or for a curve the time of a small message's hop and of a large message's byte.
   double hop_unit_s(const Machine&) const;
   double byte_unit_s(const Machine&) const;

@@ -16,14 +16,21 @@ constexpr double least_sd = 0.02;                       // relative standard err
 constexpr double in_step_sd = 0.05;
 constexpr double least_core_share = 0.2;
 
+// Returns the parameters of the form that is used on this machine.
+std::span<const double> used_values(const Form& form, const Machine& machine, std::span<const double> values) {
+  return form.inside_host(machine) ? values.subspan(link_parameter::inside) : values;
+}
+
 // Returns how much longer an all-reduce takes in a training step. A factor that was measured inside one host does not
 // apply to a curve across hosts.
 double step_factor(const Form& form, const Machine& machine, std::span<const double> values) {
-  if (form.inside_host(machine)) return 1.0;  // inside_alpha and inside_beta were measured in a step
+  if (form.inside_host(machine)) return used_values(form, machine, values)[link_parameter::in_step];
   return values[form.across_hosts(machine) ? link_parameter::in_step_across : link_parameter::in_step];
 }
 
-Crowd crowd_of(const Form& form, const Machine& machine, std::span<const double> values) {
+Crowd crowd_of(const Form& any_form, const Machine& machine, std::span<const double> all_values) {
+  const Form& form = any_form.used_on(machine);
+  const std::span<const double> values = used_values(any_form, machine, all_values);
   Crowd crowd{.ranks_per_core = ranks_per_core(machine)};
   if (form.sharing == HostSharing::time_shared) {
     crowd.switch_s = values[link_parameter::switching];
@@ -33,11 +40,10 @@ Crowd crowd_of(const Form& form, const Machine& machine, std::span<const double>
   return crowd;
 }
 
-collective::Link link_of(const Form& form, const Machine& machine, std::span<const double> values) {
-  if (form.inside_host(machine))
-    return {values[link_parameter::inside_alpha], values[link_parameter::inside_beta], 0.0};
+collective::Link link_of(const Form& form, const Machine& machine, std::span<const double> all_values) {
+  const std::span<const double> values = used_values(form, machine, all_values);
   return {values[link_parameter::alpha], values[link_parameter::beta],
-          form.segmented ? values[link_parameter::gamma] : 0.0};
+          form.used_on(machine).segmented ? values[link_parameter::gamma] : 0.0};
 }
 
 // Returns the cost of a collective. In a training step everything takes in_step times as long as in bench-comm.
@@ -49,8 +55,9 @@ collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t 
 // Returns how much longer it takes beside compute: at every hop the thread that carries it waits for a core.
 double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
                       double in_step_factor, const collective::Cost& alone) {
-  collective::Link link = in_step_factor * form.shared(link_of(form, machine, values), crowd_of(form, machine, values));
-  link.latency_s += values[link_parameter::turn];
+  collective::Link link =
+      in_step_factor * form.used_on(machine).shared(link_of(form, machine, values), crowd_of(form, machine, values));
+  link.latency_s += used_values(form, machine, values)[link_parameter::turn];
   return form.over(machine, bytes, link).latency_s - alone.latency_s;
 }
 
@@ -156,11 +163,12 @@ collective::Link FormFit::step_link(const Machine& machine, std::span<const doub
   collective::Link link = link_of(form, machine, values);
   link.latency_s *= latency_factor;
   link.bandwidth_s_per_byte /= bandwidth_factor;
-  return step_factor(form, machine, values) * form.shared(link, crowd_of(form, machine, values));
+  return step_factor(form, machine, values) * form.used_on(machine).shared(link, crowd_of(form, machine, values));
 }
 
-double FormFit::turn_s(std::span<const double> values) const {
-  return problem.parameters[link_parameter::turn].fixed ? 0.0 : values[link_parameter::turn];
+double FormFit::turn_s(std::span<const double> values, const Machine& machine) const {
+  const std::size_t turn = link_parameter::turn + (form.inside_host(machine) ? link_parameter::inside : 0);
+  return problem.parameters[turn].fixed ? 0.0 : values[turn];
 }
 
 }  // namespace ddpprof::fit

@@ -9,8 +9,8 @@
 namespace ddpprof::fit {
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
-// Curves of which one was measured across hosts have three other parameters after `turn`: alpha and beta of the job's
-// links inside one host, and in_step of the curves across hosts.
+// Curves of which one was measured across hosts have other parameters after `turn`: in_step of the curves across hosts,
+// and all parameters of the form of the job's links inside one host, if there is one.
 namespace link_parameter {
 enum : std::size_t {
   alpha,
@@ -21,9 +21,8 @@ enum : std::size_t {
   switching,
   switch_exponent,
   core_share,
-  inside_alpha = gamma,
-  inside_beta,
-  in_step_across
+  in_step_across = gamma,
+  inside
 };
 }  // namespace link_parameter
 

@@ -204,7 +204,8 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
     of_others[i] = others_cost(at, *all_parameters[i]);
     buffers_s[i] += of_others[i].total_s();
   }
-  const step::DrawnLink kind{lanes_of(profile), several && all_parameters.front()->form->form.segmented};
+  const step::DrawnLink kind{lanes_of(profile),
+                             several && all_parameters.front()->form->form.used_on(at.linked).segmented};
   const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
   std::vector<Terms> all(count);
   for (std::size_t i = 0; i < count; ++i) {

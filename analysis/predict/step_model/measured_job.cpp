@@ -37,6 +37,14 @@ Machine MeasuredJob::machine_for(std::int64_t workers) const {
   return compute().machine_for(workers, strategy_ == "dp" ? workers : options_.gpus_per_node);
 }
 
+std::int64_t MeasuredJob::linked_nodes(const Machine& machine) const {
+  const AllReduceFit& all_reduce = models_->all_reduce;
+  if (!is_ddp() || options_.gpus_per_node > 0 || all_reduce.forms.empty()) return machine.nodes;
+  const Form& form = all_reduce.picked().form;
+  if (!form.inside_host(machine) || machine.workers <= form.ranks_inside) return machine.nodes;
+  return (machine.workers - 1) / form.most_ranks_of_a_host() + 1;
+}
+
 const StepProfile* MeasuredJob::measured_on(const Machine& machine) const {
   const auto found = profiles().find(machine.workers);
   if (found == profiles().end()) return nullptr;

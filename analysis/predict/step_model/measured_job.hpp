@@ -28,6 +28,9 @@ class MeasuredJob {
   const ComputeFit& compute() const;
   std::int64_t largest_measured() const;  // N; needs a profile
   Machine machine_for(std::int64_t workers) const;
+  // Returns the number of nodes whose links the ranks of this machine use. More ranks than one host has for certain are
+  // on hosts of the log of all-reduces, unless the ranks of a host are stated.
+  std::int64_t linked_nodes(const Machine&) const;
   // Returns the profile measured on this machine, or nullptr.
   const StepProfile* measured_on(const Machine&) const;
   // Returns true if this profile was measured on this machine.

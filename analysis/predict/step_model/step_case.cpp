@@ -166,7 +166,7 @@ StepCase step_case(const MeasuredJob& job, const Machine& machine, const WhatIf&
   if (!change.frees(Term::latency)) at.buffers_s = buffers_s(job, profile, machine);
   // Cores of their own do not move the ranks to other links.
   const Machine linked = change.frees(Term::sharing) ? job.machine_for(machine.workers) : machine;
-  at.linked.nodes = linked.nodes;
+  at.linked.nodes = job.linked_nodes(linked);
   if (job.needs_unmeasured_links(linked)) {
     at.link_range = range_of(job.options().inter_node, linked);
     at.link = at.link_range->middle;

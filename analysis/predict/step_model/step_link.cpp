@@ -35,7 +35,7 @@ collective::Link step_link(const StepCase& at, const StepParameters& parameters)
 }
 
 double turn_s(const StepCase& at, const StepParameters& parameters) {
-  return at.change.frees(Term::latency) ? 0.0 : parameters.form->turn_s(parameters.link);
+  return at.change.frees(Term::latency) ? 0.0 : parameters.form->turn_s(parameters.link, at.linked);
 }
 
 double slower_broadcast_s(const StepCase& at, const StepParameters& parameters) {

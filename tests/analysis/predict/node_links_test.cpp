@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/fit/table/learned.hpp"
@@ -264,6 +265,56 @@ TEST(LinksInsideANode, MayBeFasterThanMeasuredLinksBetweenNodes) {
     const Prediction known = predict_all(database.get(), options).predictions.at(0);
     EXPECT_EQ(unmeasured_inside_links(known), "");
     EXPECT_NEAR(known.step_s / synthetic::true_step_s(one_node(), 8), 1.0, 0.02);
+  }
+}
+
+// The job has measured the links inside its node. A log between nodes says nothing about them. All messages have one
+// size, so that latency and bandwidth are not separable, and the log's latency is not that of the node.
+TEST(LinksInsideANode, OfTheJobAreNotChangedByALogBetweenNodes) {
+  Truth truth = one_node();
+  truth.bucket_bytes = {64 << 20, 64 << 20, 64 << 20};
+  TemporaryDatabase database("links-of-the-job");
+  synthetic::add_ddp(database.get(), truth, {1, 2}, 1);
+  PredictOptions options;
+  options.gpus_per_node = 8;
+  options.workers = {2, 4, 8};
+  const PredictResult without = predict_all(database.get(), options);
+  for (const std::int64_t per_host : {4, 8}) {
+    Truth across = truth;
+    across.alpha_s = 1e-3;
+    across.beta_s_per_byte = 1.0 / 10e9;
+    options.all_reduce = {curve_of(across, 2 * per_host, 2)};
+    const PredictResult with = predict_all(database.get(), options);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Prediction &row = with.predictions.at(i), &other = without.predictions.at(i);
+      EXPECT_NEAR(row.communication_s / other.communication_s, 1.0, 1e-3) << row.world_size;
+      EXPECT_NEAR(row.step_s / other.step_s, 1.0, 1e-3) << row.world_size;
+      EXPECT_EQ(unmeasured_inside_links(row), "");
+    }
+  }
+}
+
+// A ring across hosts also uses the links inside each host, so it cannot be faster than these.
+TEST(LinksInsideANode, SlowerThanALogBetweenNodesGiveAWarning) {
+  Truth truth = one_node();
+  truth.beta_s_per_byte = 1.0 / 5e9;
+  TemporaryDatabase database("links-slower");
+  synthetic::add_ddp(database.get(), truth, {1, 2}, 1);
+  PredictOptions options;
+  options.gpus_per_node = 8;
+  options.workers = {2, 8, 64};
+  for (const double rate : {40e9, 4e9}) {
+    Truth across = truth;
+    across.alpha_s = 20e-6;
+    across.beta_s_per_byte = 1.0 / rate;
+    options.all_reduce = {curve_of(across, 64, 8)};
+    const auto warning = testing::Contains(
+        testing::Field(&Note::message, HasSubstr("times the time that the log between hosts has for as many ranks")));
+    const PredictResult result = predict_all(database.get(), options);
+    if (rate > 5e9)
+      EXPECT_THAT(result.notes, warning);
+    else
+      EXPECT_THAT(result.notes, Not(warning));
   }
 }
 
