@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/fit/all_reduce_problem.hpp"
+#include "analysis/fit/compute_fit.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -297,6 +298,17 @@ void compare_with_steps(AllReduceFit& fit) {
   }
 }
 
+// Returns the most ranks that one host has, as far as the job shows: of hosts that it used together, their ranks.
+std::int64_t ranks_of_a_host(const std::vector<CollectivePoint>& points) {
+  std::int64_t of_one = usual_gpus_per_node, of_several = 0;
+  for (const CollectivePoint& point : points) {
+    if (point.machine.nodes == 1 && point.machine.device != "cuda") continue;  // logs are of GPUs
+    std::int64_t& most = point.machine.nodes > 1 ? of_several : of_one;
+    most = std::max(most, point.machine.ranks_per_host());
+  }
+  return of_several > 0 ? of_several : of_one;
+}
+
 // The curve times three factors: one for its latency, one for its bandwidth, and one for the effect of a training step
 // on both.
 AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves,
@@ -304,7 +316,7 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
   for (const collective::Curve& curve : curves)
     if (curve.ranks() < 2)
       throw std::invalid_argument("all-reduces of one rank do not show the cost with several ranks");
-  const GivenCurves given = join_curves(curves, job);
+  const GivenCurves given = join_curves(curves, job, ranks_of_a_host(points));
   FormFit one;
   one.form.curves = std::make_shared<const std::vector<collective::Curve>>(given.curves);
   const std::vector<CollectivePoint> inside = set_inside(one.form, points);
@@ -317,6 +329,7 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
   one.beyond_error = one.solution.median_relative_error;
   AllReduceFit fit;
   fit.points = std::move(points);
+  fit.notes = given.notes;
   fit.warnings = given.warnings;
   fit.usable = one.solution.converged;
   fit.status = fit.usable ? "converged; " : "not usable: the solver did not converge (" + one.solution.message + "); ";
@@ -334,6 +347,11 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
 }
 
 }  // namespace
+
+bool AllReduceFit::has_unknown_hosts() const {
+  return !forms.empty() && picked().form.curves &&
+         std::ranges::any_of(*picked().form.curves, [](const collective::Curve& curve) { return curve.hosts() == 0; });
+}
 
 AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
                             const std::vector<collective::Curve>& curves, const MessageSizes& job) {

@@ -56,6 +56,8 @@ struct AllReduceFit {
   std::vector<CollectivePoint> points;
 
   const FormFit& picked() const { return forms.front(); }
+  // Returns true for curves of which one has an unknown number of hosts.
+  bool has_unknown_hosts() const;
 };
 
 // If curves are given, they are the form, and the points show how a step's all-reduces differ from them. `job`: sizes

@@ -78,6 +78,15 @@ SmallLatency small_latency(const collective::Curve& curve, const MessageSizes& j
   return small;
 }
 
+void add_unknown_hosts(GivenCurves& all, std::int64_t ranks, bool fit_on_one) {
+  const std::string log = "the log of " + std::to_string(ranks) + " ranks does not name their hosts: ",
+                    state = "ddpprof import LOG --append FILE.db --nodes N states their number";
+  if (fit_on_one)
+    all.notes.push_back(log + "one host is assumed, so the log does not have the links between hosts; " + state);
+  else
+    all.warnings.push_back(log + "its times are used inside a host and across hosts; " + state);
+}
+
 std::string sizes_text(const MessageSizes& job) {
   const std::string largest = bytes_text(std::llround(job.largest));
   return job.smallest < job.largest ? bytes_text(std::llround(job.smallest)) + " to " + largest : largest;
@@ -92,11 +101,20 @@ std::string placement_text(const collective::Curve& curve) {
   return text;
 }
 
-GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job) {
+GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job,
+                        std::int64_t ranks_of_a_host) {
   constexpr double far_below = 4.0;
-  std::map<std::pair<std::int64_t, std::int64_t>, Runs> places;
-  for (const collective::Curve& curve : given) places[{curve.ranks(), curve.hosts()}].push_back(&curve);
   GivenCurves all;
+  std::vector<collective::Curve> placed = given;
+  std::set<std::int64_t> unknown;  // numbers of ranks
+  for (collective::Curve& curve : placed) {
+    if (curve.hosts() > 0) continue;
+    unknown.insert(curve.ranks());
+    if (curve.ranks() <= ranks_of_a_host) curve = {curve.ranks(), curve.points(), 1};
+  }
+  for (const std::int64_t ranks : unknown) add_unknown_hosts(all, ranks, ranks <= ranks_of_a_host);
+  std::map<std::pair<std::int64_t, std::int64_t>, Runs> places;
+  for (const collective::Curve& curve : placed) places[{curve.ranks(), curve.hosts()}].push_back(&curve);
   for (const auto& [place, runs] : places) {
     const collective::Curve& curve = all.curves.emplace_back(joined_runs(runs));
     const double differ = runs.size() > 1 ? runs_apart(runs, job) : 1.0;

@@ -2,6 +2,7 @@
 // itself shows become standard deviations.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,14 @@ struct GivenCurves {
   // of one host, and among curves across hosts.
   double runs_inside = 0.0, runs_across = 0.0;
   SmallLatency small;  // the largest of all curves
-  std::vector<std::string> warnings;
+  std::vector<std::string> notes, warnings;
 };
 
 // Runs of equal ranks and hosts become one curve: the geometric mean of the times at each size. Adds a warning if they
-// differ by more than repeats do, and if the job's messages are far smaller than the sizes of a curve.
-GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job);
+// differ by more than repeats do, and if the job's messages are far smaller than the sizes of a curve. A curve whose
+// hosts are unknown is of one host if its ranks fit on one, with a note; otherwise it stays as it is, with a warning.
+GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job,
+                        std::int64_t ranks_of_a_host);
 
 // Returns "8 ranks on one host", "16 ranks on 2 hosts", or "8 ranks" if the number of hosts is unknown.
 std::string placement_text(const collective::Curve&);

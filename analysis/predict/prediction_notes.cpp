@@ -123,11 +123,25 @@ Note inside_links_note(const MeasuredJob& job, const std::string& listed) {
 }
 
 Note unused_link_note(const MeasuredJob& job) {
+  const PredictOptions& options = job.options();
+  const bool on_several = std::ranges::any_of(
+      options.workers, [&](std::int64_t workers) { return job.linked_nodes(job.machine_for(workers)) > 1; });
+  std::string reason = "all ranks of the requested N are on one node",
+              advice = "for several nodes of GPUs give --gpus-per-node";
+  if (options.dedicated) {
+    reason = "--sharing dedicated keeps the measured links";
+    advice = "do not give --sharing dedicated";
+  } else if (on_several && job.models().all_reduce.has_unknown_hosts()) {
+    reason = "the log of all-reduces does not name its hosts, and its times are used for all N";
+    advice = "ddpprof import LOG --append FILE.db --nodes N states the number of hosts";
+  } else if (on_several) {
+    reason = "the links between nodes were measured";
+    advice = "leave --inter-node out, or predict without the log or the steps of several nodes";
+  }
   return make_note("info", "links_not_measured",
-                   job.strategy() + ": the link between nodes that was named (" + job.options().inter_node.name +
-                       ") is not used: all ranks of the requested N are on one node, or the links between nodes were "
-                       "measured",
-                   "for several nodes of GPUs give --gpus-per-node, and do not give --sharing dedicated");
+                   job.strategy() + ": the link between nodes that was named (" + options.inter_node.name +
+                       ") is not used: " + reason,
+                   advice);
 }
 
 std::string wide_interval_text(const Prediction& row) {

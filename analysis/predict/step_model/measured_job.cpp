@@ -64,7 +64,7 @@ bool MeasuredJob::needs_unmeasured_links(const Machine& machine) const {
   const AllReduceFit& all_reduce = models_->all_reduce;
   if (!is_ddp() || options_.dedicated || machine.workers < 2 || machine.nodes < 2 || all_reduce.forms.empty())
     return false;
-  // A log without its number of hosts is used as it is.
+  // A log of more ranks than a host has, without its number of hosts, is used as it is.
   const Form& form = all_reduce.picked().form;
   if (form.curves) return form.of_one_host(machine);
   // Containers of one machine are hosts whose links are the machine's memory.

@@ -268,6 +268,39 @@ TEST(LinksInsideANode, MayBeFasterThanMeasuredLinksBetweenNodes) {
   }
 }
 
+// A log whose ranks fit on one host has not measured the links between hosts, whether it names its hosts or not.
+TEST_F(NodeLinksTest, ALogWithoutHostsIsOfOneHostIfItsRanksFit) {
+  const auto predicted = [&](std::int64_t ranks, std::int64_t hosts, const std::string& link = "usual") {
+    PredictOptions options;
+    options.workers = {8, 16, 64};
+    options.gpus_per_node = 8;
+    options.inter_node = parse_node_links(link);
+    options.all_reduce = {curve_of(one_node(), ranks, hosts)};
+    return predict_all(database_.get(), options);
+  };
+  const auto has = [](const PredictResult& result, const std::string& text) {
+    return std::ranges::any_of(result.notes,
+                               [&](const Note& note) { return note.message.find(text) != std::string::npos; });
+  };
+  const PredictResult named = predicted(8, 1), unnamed = predicted(8, 0), ethernet = predicted(8, 0, "25Gbit/s");
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(unnamed.predictions.at(i).step_s, named.predictions.at(i).step_s);
+    EXPECT_EQ(unnamed.predictions.at(i).step_high_s, named.predictions.at(i).step_high_s);
+  }
+  EXPECT_GT(unnamed.predictions.at(1).step_high_s, 1.5 * unnamed.predictions.at(0).step_s);
+  EXPECT_EQ(unnamed.notes.front().code, "links_not_measured");
+  EXPECT_THAT(unnamed.notes.front().message, HasSubstr("N = 16, 64"));
+  EXPECT_TRUE(has(unnamed, "one host is assumed"));
+  EXPECT_FALSE(has(named, "one host is assumed"));
+  EXPECT_GT(ethernet.predictions.at(1).step_s, unnamed.predictions.at(1).step_s) << "the named link is used";
+  EXPECT_FALSE(has(ethernet, "is not used"));
+
+  const PredictResult large = predicted(16, 0, "25Gbit/s");
+  EXPECT_TRUE(has(large, "its times are used inside a host and across hosts"));
+  EXPECT_TRUE(has(large, "is not used: the log of all-reduces does not name its hosts"));
+  EXPECT_TRUE(has(predicted(16, 2, "25Gbit/s"), "is not used: the links between nodes were measured"));
+}
+
 // The job has measured the links inside its node. A log between nodes says nothing about them. All messages have one
 // size, so that latency and bandwidth are not separable, and the log's latency is not that of the node.
 TEST(LinksInsideANode, OfTheJobAreNotChangedByALogBetweenNodes) {
