@@ -74,6 +74,15 @@ TEST_F(CompareLimits, AnIntervalThatIncludesTheLimitCannotTell) {
   EXPECT_EQ(results(answer), std::vector<std::string>{"cannot tell"});
 }
 
+// Equal steps of N = 4 and N = 2: the throughput is halved.
+TEST_F(CompareLimits, AHalvedThroughputOfEqualStepsExceedsTheLimit) {
+  add(*a_, test::train("ddp", 4), {.repeats = 3});
+  add(*b_, test::train("ddp", 2), {.repeats = 3});
+  const Answer answer = run({"throughput<-20%", "step>3%"});
+  EXPECT_EQ(answer.code, 1) << answer.messages;
+  EXPECT_EQ(results(answer), (std::vector<std::string>{"exceeded", "not exceeded"}));
+}
+
 // With one repeat two runs of the same may differ by 10 %.
 TEST_F(CompareLimits, OneRepeatCannotTellFivePercent) {
   measure({}, {.step_ms = 105});

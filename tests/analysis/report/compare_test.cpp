@@ -41,6 +41,17 @@ TEST_F(CompareTest, AStepHalfAsLongAgainIsDifferentAndItsPartsSayWhy) {
       "+50 ms.");
 }
 
+// Twice the workers and twice the step: another step, and the same throughput.
+TEST_F(CompareTest, TheVerdictOfAThroughputIsThatOfItsOwnRatio) {
+  add(*a_, test::train("ddp", 2), {.repeats = 3});
+  add(*b_, test::train("ddp", 4), {.step_ms = 200, .repeats = 3});
+  const json report = compared();
+  EXPECT_EQ(row(report, "compare_time", {{"what", "step"}})["verdict"], "different");
+  const json throughput = rows(report, "compare_throughput")[0];
+  EXPECT_DOUBLE_EQ(throughput["ratio"], 1.0);
+  EXPECT_EQ(throughput["verdict"], "no difference shown");
+}
+
 TEST_F(CompareTest, TheTermsAddUpToTheDifferenceOfTheSteps) {
   // A: 80 ms compute, 9 ms exposed, 1 ms waiting, 10 ms other. B: 80, 54, 6, 10.
   add(*a_, test::train("ddp", 2), {.repeats = 3, .spread_us = 3000});

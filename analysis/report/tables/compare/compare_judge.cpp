@@ -18,28 +18,6 @@ std::string one_repeat_where(std::size_t repeats_a, std::size_t repeats_b) {
   return repeats_a > 1 ? "B" : repeats_b > 1 ? "A" : "both files";
 }
 
-void judge(Difference& d, const std::string& one_repeat) {
-  const stats::Interval& ratio = *d.ratio;
-  const double widest = 1.0 + run_to_run;
-  if (ratio.achieved_confidence < metrics::confidence) {
-    d.verdict = cannot_tell;
-    d.why = fmt::format("too few steps: the interval covers only {}; measure at least 6 steps",
-                        units::percent(ratio.achieved_confidence));
-  } else if (ratio.low > 1.0 || ratio.high < 1.0) {
-    const bool beyond = ratio.low > widest || ratio.high < 1.0 / widest;
-    d.verdict = one_repeat.empty() || beyond ? different : cannot_tell;
-    if (d.verdict == cannot_tell) {
-      d.why = fmt::format("one repeat in {}: two runs of the same thing may differ by {}; measure more repeats",
-                          one_repeat, units::percent(run_to_run));
-    }
-  } else if (ratio.high <= widest && ratio.low >= 1.0 / widest) {
-    d.verdict = no_difference;
-  } else {
-    d.verdict = cannot_tell;
-    d.why = "the interval is too wide; measure more repeats or steps";
-  }
-}
-
 // The time is 0 in some steps, so a ratio does not exist and the interval of B − A is used. The difference between runs
 // cannot be given as a share of such a time, so one repeat never shows a difference.
 void judge_difference(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
@@ -154,6 +132,29 @@ std::vector<double> joined(const Samples& repeats) {
   return all;
 }
 
+void judge_ratio(Difference& d, std::size_t repeats_a, std::size_t repeats_b) {
+  const std::string one_repeat = one_repeat_where(repeats_a, repeats_b);
+  const stats::Interval& ratio = *d.ratio;
+  const double widest = 1.0 + run_to_run;
+  if (ratio.achieved_confidence < metrics::confidence) {
+    d.verdict = cannot_tell;
+    d.why = fmt::format("too few steps: the interval covers only {}; measure at least 6 steps",
+                        units::percent(ratio.achieved_confidence));
+  } else if (ratio.low > 1.0 || ratio.high < 1.0) {
+    const bool beyond = ratio.low > widest || ratio.high < 1.0 / widest;
+    d.verdict = one_repeat.empty() || beyond ? different : cannot_tell;
+    if (d.verdict == cannot_tell) {
+      d.why = fmt::format("one repeat in {}: two runs of the same thing may differ by {}; measure more repeats",
+                          one_repeat, units::percent(run_to_run));
+    }
+  } else if (ratio.high <= widest && ratio.low >= 1.0 / widest) {
+    d.verdict = no_difference;
+  } else {
+    d.verdict = cannot_tell;
+    d.why = "the interval is too wide; measure more repeats or steps";
+  }
+}
+
 std::optional<Difference> judged(const Pair& pair, std::string what, const Samples& in_a, const Samples& in_b) {
   const std::vector<double> a = joined(in_a), b = joined(in_b);
   Difference d;
@@ -162,15 +163,15 @@ std::optional<Difference> judged(const Pair& pair, std::string what, const Sampl
   d.a_s = stats::median(a);
   d.b_s = stats::median(b);
   if (d.a_s == 0.0 && d.b_s == 0.0) return std::nullopt;
-  const std::string one_repeat = one_repeat_where(in_a.size(), in_b.size());
   if (positive(a) && positive(b)) {
     d.ratio = stats::clustered_ratio_interval(in_b, in_a, metrics::confidence);
     // A resampling of few steps does not reach the confidence. Student's interval does, and it is wide for few steps.
     if (d.ratio->achieved_confidence < metrics::confidence && in_a.size() == 1 && in_b.size() == 1)
       if (const auto interval = student_ratio(b, a)) d.ratio = interval;
-    judge(d, one_repeat);
+    judge_ratio(d, in_a.size(), in_b.size());
   } else {
-    judge_difference(d, stats::clustered_difference_interval(in_b, in_a, metrics::confidence), one_repeat);
+    judge_difference(d, stats::clustered_difference_interval(in_b, in_a, metrics::confidence),
+                     one_repeat_where(in_a.size(), in_b.size()));
   }
   return d;
 }

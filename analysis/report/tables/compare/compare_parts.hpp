@@ -63,6 +63,9 @@ struct Difference {
 // Compares the samples of a time in A and B. Returns nothing if both medians are 0 (compare_judge.cpp).
 std::optional<Difference> judged(const Pair&, std::string what, const Samples& in_a, const Samples& in_b);
 
+// Sets verdict and reason from `ratio`, which must not be empty, and the number of repeats of each file.
+void judge_ratio(Difference&, std::size_t repeats_a, std::size_t repeats_b);
+
 // Like `judged`, for work of devices:
 // - With 3 to 5 steps, order statistics cannot reach 95 %. The interval is then Student's for the difference of mean
 //   logarithms (Welch-Satterthwaite degrees of freedom), because durations on a device vary little and randomly.

@@ -58,6 +58,24 @@ double median_samples(const metrics::Configuration& c) {
   return stats::median(samples);
 }
 
+// Returns the ratio and verdict of the throughput. The verdict of the step holds only for equal samples in a step.
+Difference throughput_difference(const Difference& step, double samples_ratio) {
+  Difference throughput;
+  throughput.pair = step.pair;
+  throughput.what = "throughput";
+  throughput.verdict = cannot_tell;
+  throughput.why = step.why;
+  if (!step.ratio) return throughput;
+  throughput.ratio = stats::Interval{samples_ratio / step.ratio->high, samples_ratio / step.ratio->mid,
+                                     samples_ratio / step.ratio->low, step.ratio->achieved_confidence};
+  throughput.why.clear();
+  const auto repeats = [](const metrics::Configuration& c) {
+    return by_repeat(c.timed(), &metrics::RunStep::duration_s).size();
+  };
+  judge_ratio(throughput, repeats(*step.pair->a), repeats(*step.pair->b));
+  return throughput;
+}
+
 }  // namespace
 
 double Difference::of_step() const { return pair->step_a_s > 0 ? (b_s - a_s) / pair->step_a_s : 0.0; }
@@ -117,7 +135,9 @@ Table compare_time_table(const std::vector<Difference>& all) {
 
 Table compare_throughput_table(const std::vector<Difference>& all) {
   Table table = pair_table("compare_throughput", "Throughput");
-  table.note = "Median samples of a step / median step; B / A has the step's interval.";
+  table.note =
+      "Median samples of a step / median step; B / A comes from the step's interval and "
+      "the samples of both files; its verdict is made as in the times.";
   table.columns.push_back(text("verdict", "verdict"));
   table.columns.push_back(quantity("a_samples_per_s", "A", "samples/s"));
   table.columns.push_back(quantity("b_samples_per_s", "B", "samples/s"));
@@ -133,14 +153,13 @@ Table compare_throughput_table(const std::vector<Difference>& all) {
       table.rows.push_back(std::move(row));
       continue;
     }
-    add(row, {d.verdict, samples_a / d.a_s, samples_b / d.b_s});
-    if (d.ratio) {
-      const double samples = samples_b / samples_a;
-      add(row, {samples / d.ratio->mid, samples / d.ratio->high, samples / d.ratio->low});
-    } else {
+    const Difference throughput = throughput_difference(d, samples_b / samples_a);
+    add(row, {throughput.verdict, samples_a / d.a_s, samples_b / d.b_s});
+    if (throughput.ratio)
+      add(row, {throughput.ratio->mid, throughput.ratio->low, throughput.ratio->high});
+    else
       add(row, {Cell(), Cell(), Cell()});
-    }
-    row.emplace_back(d.why);
+    row.emplace_back(throughput.why);
     table.rows.push_back(std::move(row));
   }
   return table;
