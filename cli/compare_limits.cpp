@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <system_error>
 
 #include "analysis/report/core/columns.hpp"
@@ -21,6 +20,12 @@ const report::Table& compared_table(const report::Report& compared, const std::s
   const auto found = std::ranges::find(compared.tables, name, &report::Table::name);
   if (found == compared.tables.end()) throw Failure(ExitCode::data, "the comparison has no table " + name);
   return *found;
+}
+
+std::string limit_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
 }
 
 // Returns whether the row of a comparison is beyond the limit: exceeded, not exceeded or cannot tell.
@@ -49,6 +54,11 @@ ChangeLimit parse_change_limit(const std::string& text) {
   if (!whole) throw Failure(ExitCode::usage, "--fail-if: '" + text + "' is not a limit", limit_form);
   limit.what = text.substr(0, at);
   std::ranges::replace(limit.what, '_', ' ');
+  std::vector<std::string> known = report::compared_parts();
+  known.emplace_back("throughput");
+  if (std::ranges::find(known, limit.what) == known.end())
+    throw Failure(ExitCode::usage, "--fail-if: the comparison has no part '" + limit.what + "'",
+                  "one of " + limit_words(known));
   limit.above = text[at] == '>';
   limit.ratio = 1.0 + percent / 100.0;
   if (limit.above ? percent < 0.0 : percent > 0.0 || percent <= -100.0)
@@ -78,27 +88,21 @@ bool add_change_limits(report::Report& compared, const std::vector<ChangeLimit>&
   for (const ChangeLimit& limit : limits) {
     const bool of_throughput = limit.what == "throughput";
     const report::Table& source = compared_table(compared, of_throughput ? "compare_throughput" : "compare_time");
-    std::set<std::string> parts = {"throughput"};
-    bool found = false;
+    const auto is = [&](const report::Row& row, const std::string& what) {
+      return of_throughput || report::value_of<std::string>(source, row, "what") == what;
+    };
+    // A part that no step has, for example waiting for data, cannot be judged: one row for each compared step.
+    const bool found = std::ranges::any_of(source.rows, [&](const report::Row& row) { return is(row, limit.what); });
     for (const report::Row& row : source.rows) {
-      if (!of_throughput) {
-        const std::string part = report::value_of<std::string>(source, row, "what").value_or("");
-        parts.insert(part);
-        if (part != limit.what) continue;
-      }
-      found = true;
-      const std::string result = judge_limit(limit, source, row);
+      if (!is(row, found ? limit.what : "step")) continue;
+      const std::string result = found ? judge_limit(limit, source, row) : report::cannot_tell;
       exceeded = exceeded || result == "exceeded";
       report::Row cells = {limit.text, result};
-      for (const char* column :
-           {"model", "strategy", "workers", "global_batch_samples", "ratio", "ratio_low", "ratio_high"})
+      for (const char* column : {"model", "strategy", "workers", "global_batch_samples"})
         cells.push_back(report::cell_of(source, row, column));
+      for (const char* column : {"ratio", "ratio_low", "ratio_high"})
+        cells.push_back(found ? report::cell_of(source, row, column) : report::Cell());
       table.rows.push_back(std::move(cells));
-    }
-    if (!found && !source.rows.empty()) {
-      std::string known;
-      for (const std::string& part : parts) known += (known.empty() ? "" : ", ") + part;
-      throw Failure(ExitCode::usage, "--fail-if: the comparison has no part '" + limit.what + "'", "one of " + known);
     }
   }
   table.empty = "No configuration was compared.";

@@ -16,12 +16,12 @@ struct ChangeLimit {
   double ratio = 1.0;  // the limit as B / A
 };
 
-// Parses "step>3%" or "throughput<-3%". Throws Failure (usage) for another form.
+// Parses "step>3%" or "throughput<-3%". Throws Failure (usage) for another form or an unknown part.
 ChangeLimit parse_change_limit(const std::string& text);
 
 // Puts the table `compare_limits` behind the first table of a report of `ddpprof compare`: each limit in each
 // configuration. A limit is exceeded if the verdict is `different` and the whole interval of B / A is beyond the limit.
-// Returns true if a limit is exceeded. Throws Failure (usage) if the comparison has no row of a limit's `what`.
+// A part that the job does not have cannot be told. Returns true if a limit is exceeded.
 bool add_change_limits(report::Report& compared, const std::vector<ChangeLimit>& limits);
 
 }  // namespace ddpprof::cli

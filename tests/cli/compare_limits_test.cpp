@@ -101,6 +101,14 @@ TEST_F(CompareLimits, EachConfigurationIsJudged) {
   EXPECT_THAT(run({"step>3%"}, "markdown").out, HasSubstr("| step>3% | exceeded "));
 }
 
+TEST_F(CompareLimits, APartThatTheJobDoesNotHaveCannotTell) {
+  measure({.repeats = 3}, {.repeats = 3});
+  const Answer answer = run({"host>3%", "data_wait>3%", "copies>3%"});
+  EXPECT_EQ(answer.code, 0) << answer.messages;
+  EXPECT_EQ(results(answer), std::vector<std::string>(3, "cannot tell"));
+  EXPECT_TRUE(rows(json::parse(answer.out), "compare_limits")[0]["ratio"].is_null());
+}
+
 TEST_F(CompareLimits, WhatIsNoLimitIsRefused) {
   measure({.repeats = 3}, {.repeats = 3});
   for (const char* wrong : {"step", "step>", "step>3", ">3%", "step>%", "step>x%", "step>nan%", "step=3%", "step>-3%",

@@ -45,6 +45,9 @@ struct Selection {
 // files, fits and diagnostics, which are the same.
 Report compare_within(store::Database&, const Selection& a, const Selection& b);
 
+// Returns the words that the column `what` of the table compare_time can have; only those that a job has are rows.
+std::vector<std::string> compared_parts();
+
 // Values of the column `verdict`.
 inline constexpr const char* different = "different";
 inline constexpr const char* no_difference = "no difference shown";

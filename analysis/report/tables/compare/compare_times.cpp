@@ -80,6 +80,12 @@ Difference throughput_difference(const Difference& step, double samples_ratio) {
 
 double Difference::of_step() const { return pair->step_a_s > 0 ? (b_s - a_s) / pair->step_a_s : 0.0; }
 
+std::vector<std::string> compared_parts() {
+  std::vector<std::string> names;
+  for (const Part& part : parts) names.emplace_back(part.name);
+  return names;
+}
+
 std::vector<Difference> differences(const Paired& paired, const std::function<bool()>& stopped) {
   std::vector<Difference> all;
   for (const Pair& pair : paired.both) {
