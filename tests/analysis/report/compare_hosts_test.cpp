@@ -61,7 +61,9 @@ class CompareHosts : public test::TwoFiles {
 TEST_F(CompareHosts, OperationsAreComparedByTheTimeTheyTakeThemselves) {
   operations(*a_, 20);
   operations(*b_, 30);
-  const json all = rows(compared(), "compare_kernels");
+  const json report = compared(), all = rows(report, "compare_kernels");
+  const json answer = row(report, "compare_answer", {{"verdict", "different"}});
+  EXPECT_THAT(answer["what"].get<std::string>(), testing::StartsWith("on the host: aten::"));
   ASSERT_EQ(all.size(), 4U) << all;
   std::map<std::string, json> by_name;
   for (const json& one : all) {

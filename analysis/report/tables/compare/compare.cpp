@@ -37,6 +37,13 @@ std::string step_sentence(const Difference& step, const std::vector<Difference>&
   return text + (parts.empty() ? ". No part of the step differs significantly." : "; " + listed(parts) + ".");
 }
 
+// Without devices the rows of compare_kernels are operations of the host.
+std::string where_run(const std::vector<KernelDifference>& kernels, const Pair& pair) {
+  const bool host = std::ranges::any_of(
+      kernels, [&](const KernelDifference& d) { return d.pair == &pair && d.kind == "operation"; });
+  return host ? "on the host: " : "on the devices: ";
+}
+
 Source source_of(store::Database& database) {
   try {
     return {database.sql(), metrics::read_configurations(database.sql())};
@@ -130,7 +137,7 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
   }
   for (const Pair& pair : paired.both) {
     if (const std::string text = kernels_sentence(kernels, pair); !text.empty())
-      table.rows.push_back({different, pair.about, "on the devices: " + text});
+      table.rows.push_back({different, pair.about, where_run(kernels, pair) + text});
     if (!pair.has_steps())
       table.rows.push_back(
           {cannot_tell, pair.about,
