@@ -90,9 +90,11 @@ WorkerLimits workers_at_efficiency(const stats::Interval& noise, double base_bat
                                    double efficiency) {
   above_zero(samples_per_worker, "the samples of a worker");
   const auto workers = [&](double noise_scale_samples) {
-    const double most =
-        std::floor(batch_at_efficiency(noise_scale_samples, base_batch, efficiency) / samples_per_worker);
-    return most >= static_cast<double>(most_workers) ? most_workers : static_cast<std::int64_t>(most);
+    double most = std::floor(batch_at_efficiency(noise_scale_samples, base_batch, efficiency) / samples_per_worker);
+    if (most >= static_cast<double>(most_workers)) return most_workers;
+    const double batch = most * samples_per_worker;  // at exactly the efficiency, the next rating has begun
+    if (most > 0.0 && statistical_efficiency(noise_scale_samples, base_batch, batch) <= efficiency) --most;
+    return static_cast<std::int64_t>(most);
   };
   return {workers(noise.low), workers(noise.mid), workers(noise.high)};
 }

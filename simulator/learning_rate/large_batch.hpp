@@ -49,8 +49,8 @@ enum class Light { green, amber, red };
 const char* to_string(Light);
 Light linear_rule_light(double noise_scale_samples, double base_batch, double batch);
 
-// The largest number of workers whose global batch keeps the efficiency at `efficiency` or above, for each end of the
-// interval; 0 where one worker's batch is past it already, `most_workers` where it never gets there.
+// The largest number of workers whose global batch keeps the efficiency above `efficiency`, for each end of the
+// interval; 0 where one worker's batch does not, `most_workers` where it never falls to it.
 struct WorkerLimits {
   std::int64_t low = 0, mid = 0, high = 0;
   bool operator==(const WorkerLimits&) const = default;

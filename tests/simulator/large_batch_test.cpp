@@ -82,7 +82,7 @@ TEST(LargeBatch, TheLinearRuleIsDoubtedByItsEfficiency) {
   EXPECT_EQ(linear_rule_light(1000.0, 100.0, 1210.0), Light::red);
   EXPECT_EQ(linear_rule_light(infinite, 100.0, 1e9), Light::green);
   const WorkerLimits red = workers_at_efficiency(band(0.0, 1000.0, infinite), 100.0, 100.0, red_efficiency);
-  EXPECT_EQ(red, (WorkerLimits{2, 12, most_workers}));
+  EXPECT_EQ(red, (WorkerLimits{1, 11, most_workers})) << "2 and 12 workers have an efficiency of 0.5: red";
   const WorkerLimits none = workers_at_efficiency(band(0.0, 0.0, 0.0), 100.0, 300.0, red_efficiency);
   EXPECT_EQ(none, WorkerLimits{}) << "one worker's batch is three times the base's";
   EXPECT_THROW(batch_at_efficiency(1000.0, 100.0, 0.0), std::invalid_argument);
