@@ -89,6 +89,20 @@ class Anonymous(unittest.TestCase):
                                                     "python", "ProfilerStep#", "record_param_comms", "default_pg")), 5)
         self.assertFalse(b"acme" in self.out.read_bytes())
 
+    def test_a_name_that_is_an_ordinary_word_does_not_change_messages(self):
+        traces = TRACES / "cases/data/kineto_blocking_gloo_all_reduces_after_backward"
+        run(PROGRAM, "import", *sorted(traces.glob("rank*.json.gz")), "--model", "job", "--out", self.database)
+        with sqlite3.connect(self.database) as connection:
+            connection.execute("INSERT INTO diagnostic SELECT MAX(id), 0, 'warning', 'made', 3, ?, ? FROM measurement",
+                               ("the job of acme-job has 2 ranks", "run the job with 8 ranks"))
+            connection.execute("UPDATE shard SET process = 'acme-job'")
+        run(PROGRAM, "export", self.database, "--format", "anonymous", "--out", self.out,
+            env={**os.environ, "DDPPROF_SEALS": "ignore"})
+        self.assertEqual(texts(self.out, "measurement", "model"), {b"job"})
+        self.assertIn(b"run the job with 8 ranks", texts(self.out, "diagnostic", "advice"))
+        self.assertIn(b"the job of process-1 has 2 ranks", texts(self.out, "diagnostic", "message"))
+        self.assertFalse(b"acme" in self.out.read_bytes())
+
     def test_a_sharded_job(self):
         run(PROGRAM, "import", TRACES / "torch_versions/data/2.11.0/fsdp2", "--out", self.database)
         self.export()

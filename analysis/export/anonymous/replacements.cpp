@@ -21,6 +21,8 @@ constexpr std::array public_words = {
     v::backward, v::optimizer, v::load_batch, v::replicate, v::scatter, v::gather, v::reduce, v::replica_forward,
     v::replica_backward, v::bucket_member, v::grad_ready, v::collective_launch, v::clock_sample, v::loss,
     v::learning_rate, v::local_gradient_sqr, v::gradient_sqr, v::collective, "all", "none", "unknown", "other",
+    // ordinary words of ddpprof's messages: as a name they tell nothing, and replaced they would spoil the messages
+    "data", "job", "model", "rank", "ranks", "run", "steps", "trace", "traces", "training",
     // domains of ranges
     "operation", "annotation", "python", "nvtx", "NCCL",
     // collectives, element types, optimizers of PyTorch

@@ -36,7 +36,8 @@ class Replacements {
   std::vector<std::pair<std::string, std::string>> in_texts_;  // longest original first
 };
 
-// Returns true for names of PyTorch, NCCL, CUDA and ddpprof, which each job has.
+// Returns true for names of PyTorch, NCCL, CUDA and ddpprof, which each job has, and for ordinary words of ddpprof's
+// messages, such as "job", the name of a job in job.db.
 bool is_public_name(std::string_view name);
 
 }  // namespace ddpprof::export_
