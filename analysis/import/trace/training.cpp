@@ -430,45 +430,8 @@ class TrainingBuilder {
   }
 
   void report_missing_data() {
-    if (host_.left_out > 0)
-      note(Severity::warning, "steps_overlap", host_.left_out, "steps whose annotation overlaps the previous one",
-           "they are left out; steps of a profiler schedule do not overlap");
-    if (host_.micro_batches > 1)
-      note(Severity::info, "micro_batches_annotated", static_cast<std::int64_t>(host_.steps.size()),
-           fmt::format("the optimizer runs once in {} annotated steps: these {} are micro-batches of one step",
-                       host_.micro_batches, host_.micro_batches),
-           "call prof.step() once per optimizer step to annotate steps");
-    if (host_.cut > 0)
-      note(Severity::info, "steps_cut", host_.cut, "steps that were running when recording began or stopped",
-           "they are left out, because they were recorded only in part");
-    if (host_.cycle_unfinished)
-      note(Severity::warning, "cycle_unfinished", 1,
-           fmt::format("the training ended inside a cycle of the profiler's schedule: the trace has its {} first steps",
-                       host_.steps.size()),
-           "give the schedule repeat=1: without it, an unfinished cycle overwrites the file of a complete one");
-    if (empty_steps_ > 0)
-      note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
-           "they are left out");
-    const auto source = [&](const char* code, std::string message) {
-      note(Severity::info, code, static_cast<std::int64_t>(placed_.size()), std::move(message),
-           std::string(rank_.steps_advice));
-    };
-    if (host_.source == StepSource::none)
-      note(Severity::warning, "no_steps", 1, "no step: neither annotations, nor optimizer steps, nor DDP's forward",
-           fmt::format("the whole trace is reported; {}", rank_.steps_advice));
-    if (host_.source == StepSource::optimizers)
-      source("steps_by_optimizer",
-             "no step is annotated: a step lasts from the end of one optimizer step to the end of the next");
-    if (host_.optimizers_in_turn > 1)
-      source("optimizers_in_turn",
-             fmt::format("the gradients between optimizer steps repeat after {0} of them: the optimizers step in turn, "
-                         "and {0} optimizer steps are one step",
-                         host_.optimizers_in_turn));
-    if (host_.optimizers_mixed)
-      training_.notes.push_back(note_on_mixed_optimizers(static_cast<std::int64_t>(placed_.size())));
-    if (host_.source == StepSource::forwards)
-      source("steps_by_forward",
-             "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");
+    for (Note& one : notes_on_steps(host_, static_cast<std::int64_t>(placed_.size()), empty_steps_, rank_.steps_advice))
+      training_.notes.push_back(std::move(one));
     for (Note& one : notes_on_durations(training_.shard.steps, idle_ns_)) training_.notes.push_back(std::move(one));
     if (training_.sharding.unassigned > 0 && !training_.sharding.units.empty())
       note(Severity::info, "sharded_unit_unknown", training_.sharding.unassigned,

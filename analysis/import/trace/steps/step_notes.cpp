@@ -43,20 +43,71 @@ std::vector<Note> notes_on_durations(std::span<const ingest::StepFact> steps, st
   return notes;
 }
 
-Note note_on_batches(const RankTrace& rank) {
-  return {
-      Severity::warning, "batch_varies", 1,
-      fmt::format("the batch differs between steps, from {} to {} samples: that of most steps, {}, is used for all",
-                  rank.smallest_batch, rank.largest_batch, rank.batch.value_or(0)),
-      "throughput, global batch and learning rate are those of this batch; give --batch-per-worker for another one"};
-}
+namespace {
 
+// The steps are bounded by the optimizers of several models in no order that repeats.
 Note note_on_mixed_optimizers(std::int64_t steps) {
   return {Severity::warning, "optimizers_mixed", steps,
           "the gradients between optimizer steps have several sizes in no order that repeats: the job trains several "
           "models, or accumulates gradients over several numbers of micro-batches",
           "a step lasts from one optimizer step to the next, so step times, their median and predictions mix unequal "
           "steps; call prof.step() once per iteration of the whole training"};
+}
+
+}  // namespace
+
+std::vector<Note> notes_on_steps(const HostSteps& host, std::int64_t steps, std::int64_t empty_steps,
+                                 std::string_view advice) {
+  std::vector<Note> notes;
+  const auto note = [&](Severity severity, const char* code, std::int64_t count, std::string message, std::string what) {
+    notes.push_back({severity, code, count, std::move(message), std::move(what)});
+  };
+  if (host.left_out > 0)
+    note(Severity::warning, "steps_overlap", host.left_out, "steps whose annotation overlaps the previous one",
+         "they are left out; steps of a profiler schedule do not overlap");
+  if (host.micro_batches > 1)
+    note(Severity::info, "micro_batches_annotated", static_cast<std::int64_t>(host.steps.size()),
+         fmt::format("the optimizer runs once in {} annotated steps: these {} are micro-batches of one step",
+                     host.micro_batches, host.micro_batches),
+         "call prof.step() once per optimizer step to annotate steps");
+  if (host.cut > 0)
+    note(Severity::info, "steps_cut", host.cut, "steps that were running when recording began or stopped",
+         "they are left out, because they were recorded only in part");
+  if (host.cycle_unfinished)
+    note(Severity::warning, "cycle_unfinished", 1,
+         fmt::format("the training ended inside a cycle of the profiler's schedule: the trace has its {} first steps",
+                     host.steps.size()),
+         "give the schedule repeat=1: without it, an unfinished cycle overwrites the file of a complete one");
+  if (empty_steps > 0)
+    note(Severity::info, "steps_without_work", empty_steps, "annotated steps in which the device did nothing",
+         "they are left out");
+  const auto source = [&](const char* code, std::string message) {
+    note(Severity::info, code, steps, std::move(message), std::string(advice));
+  };
+  if (host.source == StepSource::none)
+    note(Severity::warning, "no_steps", 1, "no step: neither annotations, nor optimizer steps, nor DDP's forward",
+         fmt::format("the whole trace is reported; {}", advice));
+  if (host.source == StepSource::optimizers)
+    source("steps_by_optimizer",
+           "no step is annotated: a step lasts from the end of one optimizer step to the end of the next");
+  if (host.optimizers_in_turn > 1)
+    source("optimizers_in_turn",
+           fmt::format("the gradients between optimizer steps repeat after {0} of them: the optimizers step in turn, "
+                       "and {0} optimizer steps are one step",
+                       host.optimizers_in_turn));
+  if (host.optimizers_mixed) notes.push_back(note_on_mixed_optimizers(steps));
+  if (host.source == StepSource::forwards)
+    source("steps_by_forward",
+           "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");
+  return notes;
+}
+
+Note note_on_batches(const RankTrace& rank) {
+  return {
+      Severity::warning, "batch_varies", 1,
+      fmt::format("the batch differs between steps, from {} to {} samples: that of most steps, {}, is used for all",
+                  rank.smallest_batch, rank.largest_batch, rank.batch.value_or(0)),
+      "throughput, global batch and learning rate are those of this batch; give --batch-per-worker for another one"};
 }
 
 }  // namespace ddpprof::import
