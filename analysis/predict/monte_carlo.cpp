@@ -80,10 +80,11 @@ void draw_host_powers(std::uint64_t seed, std::vector<Draw>& all) {
     one.parameters.host_power = 1.0 + (step::usual_host_power - 1.0) * std::exp(random.normal() * host_power_spread);
 }
 
-// Uses random numbers of its own, as the batch laws do.
+// Uses random numbers of its own, as the batch laws do. Each end has a sixth of the draws, so that 90 % intervals contain
+// both: all of the time occurs once a step, or once a micro-batch.
 void draw_gap_growths(std::uint64_t seed, std::vector<Draw>& all) {
   stats::Random random(seed ^ 0x2545f4914f6cdd1dU);
-  for (Draw& one : all) one.parameters.gap_growth = random.uniform();
+  for (Draw& one : all) one.parameters.gap_growth = std::clamp(1.5 * random.uniform() - 0.25, 0.0, 1.0);
 }
 
 bool same_places(const Calibrations& a, const Calibrations& b) {

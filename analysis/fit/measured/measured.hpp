@@ -60,6 +60,7 @@ struct StepShares {
   double host = 0.0;     // the device waits for the host's launches
   double other = 0.0;    // input, buffers, copies, gaps
   double input = 0.0;    // of other
+  double idle_before = 0.0;  // of host: outside of every phase, before the last backward
 };
 
 // The measured steps of one strategy at one N.

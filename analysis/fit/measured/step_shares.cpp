@@ -43,6 +43,10 @@ StepShares shares_of(const StepInfo& step, bool ddp, bool several, std::int64_t 
       std::min(step.compute_ns > 0 ? step.compute_ns : passes_ns, step.duration_ns - outside_ns);
   const std::int64_t other_ns = step.duration_ns - outside_ns - compute_ns;
   const std::int64_t host_ns = std::min(step.device_idle_ns.value_or(0), other_ns);
+  std::int64_t before_ns = 0;  // outside of every phase, before the last backward
+  if (step.backward_start_ns)
+    before_ns = *step.backward_start_ns - step.early_optimizer_ns - step.data_ns - step.buffers_ns - step.forward_ns -
+                (step.backward_ns - step.last_backward_ns);
   const auto share = [&](std::int64_t part_ns) {
     return static_cast<double>(part_ns) / static_cast<double>(step.duration_ns);
   };
@@ -51,14 +55,15 @@ StepShares shares_of(const StepInfo& step, bool ddp, bool several, std::int64_t 
           .skew = share(skew_ns),
           .host = share(host_ns),
           .other = share(other_ns - host_ns),
-          .input = share(std::min(step.data_ns, other_ns - host_ns))};
+          .input = share(std::min(step.data_ns, other_ns - host_ns)),
+          .idle_before = share(std::clamp<std::int64_t>(before_ns, 0, host_ns))};
 }
 
 StepShares mean_of(const std::vector<StepShares>& all) {
   StepShares mean;
   for (const StepShares& one : all)
     for (double StepShares::*part : {&StepShares::compute, &StepShares::exposed, &StepShares::skew, &StepShares::host,
-                                     &StepShares::other, &StepShares::input})
+                                     &StepShares::other, &StepShares::input, &StepShares::idle_before})
       mean.*part += one.*part / static_cast<double>(all.size());
   return mean;
 }

@@ -73,7 +73,7 @@ step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, dou
   const Machine& machine = at.machine;
   const double own = passes_factor(at, parameters).whole;
   step::DdpStep work;
-  work.forward_s = forward_s(at.change, profile) * scale * own;
+  work.forward_s = forward_s(at.change, profile) * scale * own - waits_once_s(at, parameters);
   work.backward_s = profile.backward_s * scale * own;
   work.optimizer_s = profile.optimizer_s * scale * optimizer_factor(at, parameters).whole;
   work.data_s = input_s(profile, change);
@@ -187,7 +187,7 @@ std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const St
     const StepParameters& parameters = *all_parameters[i];
     scales[i] = compute_scale(at, parameters);
     times.pace[i] = scales[i] * passes_factor(at, parameters).whole;
-    times.forward_s[i] = usual_forward_s * times.pace[i];
+    times.forward_s[i] = usual_forward_s * times.pace[i] - waits_once_s(at, parameters);
     times.backward_s[i] = profile.backward_s * times.pace[i];
     times.straggler_s[i] = at.lateness * (times.forward_s[i] + times.backward_s[i]) * parameters.straggler;
     times.copy_s_per_byte[i] = copy_s_per_byte * scales[i];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/stats/summary.hpp"
 #include "simulator/step/host_pace.hpp"
 
 namespace ddpprof::fit {
@@ -23,11 +24,20 @@ PhaseFactor optimizer_factor(const StepCase& at, const StepParameters& parameter
   return {pace.phase(device, at.change.host_factor()), pace.busy(device)};
 }
 
+double waits_once_s(const StepCase& at, const StepParameters& parameters) {
+  const double more = rounds_ratio(*at.profile, at.change) - 1.0;
+  if (!at.ddp || more == 0.0 || !(at.profile->shares.idle_before > 0.0)) return 0.0;
+  const double waits_s = at.profile->shares.idle_before * stats::median(at.profile->step_s);
+  return (1.0 - parameters.gap_growth) * more * waits_s * compute_scale(at, parameters) *
+         passes_factor(at, parameters).whole;
+}
+
 void set_compute(Terms& terms, const StepCase& at, const StepParameters& parameters, double passes_s,
                  double optimizer_s, double more_s) {
   const StepProfile& profile = *at.profile;
   const double whole_s = passes_s + optimizer_s + more_s;
-  const double inside_s = passes_s * passes_factor(at, parameters).waits_share() +
+  const double once_s = waits_once_s(at, parameters);
+  const double inside_s = (passes_s + once_s) * passes_factor(at, parameters).waits_share() - once_s +
                           optimizer_s * optimizer_factor(at, parameters).waits_share();
   // Copies that no kernel hides are not compute, as in measured steps.
   const double copies_s = (whole_s - inside_s) * profile.copies_share / (1.0 - profile.idle_share);

@@ -13,6 +13,10 @@ double compute_scale(const StepCase&, const StepParameters&);
 PhaseFactor passes_factor(const StepCase&, const StepParameters&);
 // The same of the optimizer, which runs once a step.
 PhaseFactor optimizer_factor(const StepCase&, const StepParameters&);
+// DDP's time before the last backward is multiplied by the micro-batches. Returns how much of it is too much, because the
+// device waits for the host outside of the phases and a part of that wait occurs once a step (`gap_growth`). Negative with
+// fewer micro-batches than measured.
+double waits_once_s(const StepCase&, const StepParameters&);
 // Time of kernels that run once a step (copies back) under the change over the profile's.
 double outside_passes(const WhatIf&);
 // Sets compute, host and other of a step from the time of its passes and of its optimizer, which include waits for

@@ -212,5 +212,32 @@ TEST(BatchWhatIf, DataParallelHasItsOwnLaw) {
   EXPECT_NEAR(result.what_ifs.at(0).changed_step_s / truth_s, 1.0, 0.04);
 }
 
+// The device waits 3 ms for the host before the forward: of a step, or of each micro-batch. The steps do not show which.
+TEST(AccumulationWhatIf, WaitsBeforeTheForwardMayOccurOnceAStep) {
+  Truth truth = gpus();
+  truth.idle_share = 0.02;
+  truth.copy_back_s_per_byte = 0.0;
+  TemporaryDatabase database("accumulation-waits");
+  synthetic::add_ddp(database.get(), truth, {2}, 1);
+  database.get().sql().exec(
+      "UPDATE phase SET start_ns = start_ns + 3000000, duration_ns = duration_ns - 3000000 WHERE name = 'forward'; "
+      "UPDATE step SET forward_ns = forward_ns - 3000000, compute_ns = compute_ns - 3000000, "
+      "device_idle_ns = device_idle_ns + 3000000");
+  PredictOptions options;
+  options.workers = {2};
+  options.what_if = parse_what_if(std::vector<std::string>{"accumulation=4"});
+  const PredictResult result = predict_all(database.get(), options);
+  ASSERT_EQ(result.what_ifs.size(), 1U);
+  const WhatIfRow& row = result.what_ifs.front();
+  const double each_s =
+      synthetic::true_step_s(truth, 2) + 3.0 * (truth.data_s + truth.forward_s + truth.ready_s.back());
+  const double once_s = each_s - 3.0 * 0.003;
+  EXPECT_LE(row.changed_low_s, 1.001 * once_s);
+  EXPECT_GE(row.changed_high_s, 0.999 * each_s);
+  EXPECT_NEAR(row.changed_step_s, 0.5 * (once_s + each_s), 0.002 * each_s);
+  EXPECT_LT(row.speedup_low, row.speedup);
+  EXPECT_GT(row.speedup_high, row.speedup);
+}
+
 }  // namespace
 }  // namespace ddpprof::fit

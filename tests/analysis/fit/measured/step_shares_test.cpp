@@ -73,6 +73,23 @@ TEST(StepShares, WaitsForLaunchesAreAPartOfTheirOwn) {
   EXPECT_DOUBLE_EQ(shares_of(step, true, true, exposed_wait_ns(step, {})).other, 0.0);
 }
 
+// The forward begins 20 after the input, because the host is late: 15 of them without a kernel or a copy.
+TEST(StepShares, WaitsBeforeTheForwardAreKnown) {
+  StepInfo step;
+  step.duration_ns = 100;
+  step.data_ns = 5;
+  step.forward_ns = 10;
+  step.backward_start_ns = 35;
+  step.backward_ns = step.last_backward_ns = 40;
+  step.compute_ns = 60;
+  step.device_idle_ns = 15;
+  EXPECT_DOUBLE_EQ(shares_of(step, true, false, 0).idle_before, 0.15);
+  step.device_idle_ns = 30;
+  EXPECT_DOUBLE_EQ(shares_of(step, true, false, 0).idle_before, 0.2);
+  step.device_idle_ns.reset();  // a CPU
+  EXPECT_DOUBLE_EQ(shares_of(step, true, false, 0).idle_before, 0.0);
+}
+
 // Two buckets of 300 us, for which the other rank is late by 500 us and 1000 us. Compute hides all of the first
 // collective and none of the second: 1000 us of waiting are exposed, and 300 us of transfer.
 TEST(StepShares, HiddenWaitingIsNotTakenFromTheExposedTransfer) {
