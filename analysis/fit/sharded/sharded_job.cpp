@@ -20,7 +20,8 @@ namespace {
 void add_run_steps(SQLite::Database& sql, std::int64_t measurement, ShardedRanks& ranks) {
   SQLite::Statement query(
       sql,
-      "SELECT st.kind = 'untraced', AVG(st.duration_ns), AVG(st.optimizer_ns), AVG(st.exposed_ns), st.step, COUNT(*) "
+      "SELECT st.kind = 'untraced', AVG(st.duration_ns), AVG(st.optimizer_ns), AVG(st.exposed_ns), st.step, COUNT(*), "
+      "AVG(st.compute_ns) "
       "FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE sh.measurement_id = ? "
       "AND st.kind IN ('measured', 'untraced') GROUP BY st.kind, st.step ORDER BY st.step");
   query.bind(1, measurement);
@@ -33,6 +34,7 @@ void add_run_steps(SQLite::Database& sql, std::int64_t measurement, ShardedRanks
     (untraced ? untraced_s : traced_s).push_back(units::ns_to_s(query.getColumn(1).getDouble()));
     if (untraced) continue;
     ranks.optimizer_s.push_back(units::ns_to_s(query.getColumn(2).getDouble()));
+    ranks.compute_s.push_back(units::ns_to_s(query.getColumn(6).getDouble()));
     ranks.exposed_s.push_back(units::ns_to_s(query.getColumn(3).getDouble()));
     ranks.skew_s.push_back(units::ns_to_s(waits_ns[query.getColumn(4).getInt64()] / query.getColumn(5).getDouble()));
   }

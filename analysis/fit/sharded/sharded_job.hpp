@@ -19,7 +19,7 @@ struct ShardedRanks {
   bool shares_cores = false;  // ranks of a CPU had fewer cores than threads
   std::vector<std::int64_t> measurements;  // ids
   // One per measured step: mean over the ranks. skew_s is the part of exposed_s that waits for slower ranks.
-  std::vector<double> steps_s, optimizer_s, exposed_s, skew_s;
+  std::vector<double> steps_s, compute_s, optimizer_s, exposed_s, skew_s;
   std::vector<UnitTimes> units;
   double unit_bytes = 0.0, other_bytes = 0.0;  // of all collectives: of units, and of no unit
 

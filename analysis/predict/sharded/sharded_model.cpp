@@ -237,7 +237,8 @@ Terms ShardedModel::recorded(const ShardedRanks& ranks) {
   }
   // The rest of the exposed time is that of collectives outside of units.
   terms.exposed_s = std::clamp(stats::median(ranks.exposed_s) - terms.skew_s, 0.0, terms.communication_s);
-  terms.compute_s += stats::median(ranks.optimizer_s);
+  // Kernels that belong to no unit compute, too.
+  terms.compute_s = std::max(terms.compute_s + stats::median(ranks.optimizer_s), stats::median(ranks.compute_s));
   terms.other_s = stats::median(ranks.steps_s) - terms.compute_s - terms.exposed_s - terms.skew_s;
   // The medians of parts may exceed the median of the whole a little.
   if (terms.other_s < 0.0) {

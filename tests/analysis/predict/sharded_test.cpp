@@ -36,6 +36,18 @@ TEST_F(Sharded, MoreRanksFollowTheLaw) {
   EXPECT_EQ(rows.at(8).extrapolation, 4.0);
 }
 
+// Three quarters of the time that no unit has is that of kernels.
+TEST_F(Sharded, KernelsOfNoUnitAreCompute) {
+  measure(2);
+  database_.sql().exec("UPDATE step SET compute_ns = duration_ns - exposed_ns - " + std::to_string(ns(0.25 * other_s)));
+  for (const auto& [workers, row] : predicted()) {
+    if (workers == 1) continue;
+    EXPECT_NEAR(row.other_s, 0.25 * other_s, 1e-6) << workers;
+    EXPECT_NEAR(row.step_s, row.compute_s + row.exposed_s + row.skew_s + row.other_s, 1e-9) << workers;
+    if (workers == 2) EXPECT_NEAR(row.compute_s, compute_s(2) + 0.75 * other_s, 1e-6);
+  }
+}
+
 TEST_F(Sharded, WithoutOneRankTheOptimizerIsUncertain) {
   measure(2);
   const std::map<std::int64_t, Prediction> rows = predicted();
