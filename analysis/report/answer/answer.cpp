@@ -87,7 +87,9 @@ std::string measured_sentence(const Source& source, const Curve& curve, bool wit
                                     {other, "other"}})
     if (with_parts && share && *share >= 0.001)
       parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", share_text(*share), what);
-  return text + (parts.empty() ? "." : ". Of the step: " + parts + ".");
+  // Other shares are ratios of medians.
+  const char* of = step->compute && step->strategy != "fsdp" ? ". Of the step (means): " : ". Of the step: ";
+  return text + (parts.empty() ? "." : of + parts + ".");
 }
 
 std::string predicted_text(double step_s, double low_s, double high_s, double confidence, bool wide) {

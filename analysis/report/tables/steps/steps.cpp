@@ -90,8 +90,8 @@ Table step_table(const Source& source) {
   Table table = measured_step_table(
       "step", "Step time and scaling",
       std::string(step_rule) +
-          "Speedup = throughput(N) / throughput(1). Weak efficiency = speedup / N. Communication overhead = exposed "
-          "communication / step. Confidence: the coverage of the interval low to high; it is below 95 % if there are "
+          "Speedup = throughput(N) / throughput(1). Weak efficiency = speedup / N. Communication overhead = median "
+          "exposed communication / median step; the answer has means over the steps. Confidence: the coverage of the interval low to high; it is below 95 % if there are "
           "too few steps or repeats. Wrapper cost = step − the same step timed without the DDP wrapper.");
   add(table, {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
               seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),

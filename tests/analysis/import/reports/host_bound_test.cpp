@@ -62,7 +62,7 @@ TEST_F(HostBound, TheAnswerNamesTheHost) {
   ASSERT_EQ(answer.name, "answer");
   std::string text;
   for (const Row& row : answer.rows) text += std::get<std::string>(row.at(1)) + "\n";
-  EXPECT_THAT(text, testing::ContainsRegex("Of the step: .*7[0-9.]+ % waiting for the host's launches"));
+  EXPECT_THAT(text, testing::ContainsRegex("Of the step .means.: .*7[0-9.]+ % waiting for the host's launches"));
   EXPECT_THAT(text, HasSubstr("CUDA graphs, torch.compile, or a larger batch per worker"));
   EXPECT_THAT(text, HasSubstr("At N = 2 host (the device waits for the host's launches)"));
 }
