@@ -14,6 +14,7 @@
 #include "analysis/predict/prediction.hpp"
 #include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/report/answer/glance.hpp"
+#include "analysis/report/answer/slow_ranks.hpp"
 #include "analysis/report/render/render.hpp"
 #include "analysis/report/tables/models/outlook_tables.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
@@ -418,6 +419,8 @@ Table answer_of(const Source& source, const std::vector<GlanceStep>& steps) {
   };
   for (const auto& [strategy, curve] : curves) {
     add(strategy + " measured", measured_sentence(source, curve, curves.size() == 1));
+    if (const GlanceStep* largest = largest_measured(curve))
+      add(strategy + " slow rank", slow_rank_sentence(source, *largest));
     const std::string predicted = predicted_sentence(source, curve);
     add(strategy + " predicted", predicted.empty() ? "" : predicted + links_sentence(source, strategy));
     add(strategy + " scaling", scaling_sentence(source, curve));

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "analysis/report/answer/slow_ranks.hpp"
 #include "analysis/report/report.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
@@ -200,6 +201,29 @@ TEST_F(Skew, ALateRankIsNamedWithHowLongItKeepsTheOthersWaiting) {
   EXPECT_EQ(cell(last, last.rows[0], "collectives"), Cell(std::int64_t{20}));
   EXPECT_EQ(cell(last, last.rows[0], "known"), Cell(std::int64_t{20}));
   EXPECT_EQ(cell(last, last.rows[0], "why"), Cell(""));
+}
+
+TEST_F(Skew, TheAnswerNamesTheRankThatCostsTheOthersMost) {
+  late_rank(15);
+  const Report summary = build_report(run_.database, "summary");
+  EXPECT_TRUE(std::ranges::any_of(summary.tables, [](const Table& one) { return one.name == "stragglers"; }));
+  std::string answer;
+  for (const Row& row : summary.tables.at(0).rows)
+    if (row.at(0) == Cell("ddp slow rank")) answer = std::get<std::string>(row.at(1));
+  const std::string found =
+      "At N = 2 rank 1 arrives last in 100 % of the collectives, which costs the other ranks 15 % of the step";
+  EXPECT_EQ(answer, found + ": --report skew.");
+  // The parts of the step have less waiting than the rank costs.
+  const Source source{run_.database.sql(), metrics::read_configurations(run_.database.sql())};
+  GlanceStep step;
+  step.strategy = "ddp";
+  step.workers = 2;
+  step.skew = 0.0;
+  EXPECT_THAT(slow_rank_sentence(source, step), testing::HasSubstr("they count as exposed transfer"));
+  step.skew = 0.15;
+  EXPECT_EQ(slow_rank_sentence(source, step), answer);
+  step.workers = 4;
+  EXPECT_EQ(slow_rank_sentence(source, step), "");
 }
 
 TEST_F(Skew, WhereNobodyIsNamedItSaysWhy) {
