@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/tables/text_file.hpp"
@@ -21,11 +23,24 @@ bool may_be_log(const std::filesystem::path& file) {
   return first == '{' ? second == '"' : first == '[' && second != '{' && second != ']';
 }
 
+// Returns true for the files of Docker's logging driver json-file: {"log":"a line\n","stream":"stdout",…} per line.
+bool is_container_log(const std::filesystem::path& file) {
+  constexpr std::string_view begins = "{\"log\":\"";
+  std::string head(begins.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == begins;
+}
+
 // Throws UnusableInput if the file cannot be imported.
 void add_input(const std::filesystem::path& file, InputFiles& files) {
   const std::string name = file.string();
   switch (kind_of(file)) {
     case FileKind::json:
+      if (is_container_log(file))
+        throw UnusableInput(Cause::content,
+                            name + " is a container's log as Docker stores it, with each line inside of a JSON object",
+                            "the lines themselves",
+                            "write them with 'docker logs CONTAINER > run.log' or 'jq -j .log " + name + " > run.log'");
       (may_be_log(file) && text_kind(file) == TextKind::nccl_log ? files.logs : files.traces).push_back(file);
       break;
     case FileKind::sqlite:
