@@ -58,12 +58,12 @@ CutSteps leave_out_cut_steps(const SliceStore& slices, const std::vector<HostSte
             !remove(has_lost, placed, facts);
   cut.notes.push_back(
       {ingest::Severity::warning, "kernels_lost", lost.count,
-       fmt::format("kernels that the host launched in {} of {} steps were not recorded: the profiler lost them{}",
-                   lost.in.size(), steps.size(),
+       fmt::format("{} kernels that the host launched in {} of {} steps were not recorded: the profiler lost them{}",
+                   lost.count, lost.in.size(), steps.size(),
                    cut.all ? ". No step is whole, so compute, communication and step times are too short"
                            : ", or they were captured into a CUDA graph"),
-       cut.all ? "record again with fewer steps, without record_shapes, with_stack and profile_memory; do not use the "
-                 "predictions"
+       cut.all ? "record again with fewer steps, without record_shapes, with_stack and profile_memory; predictions "
+                 "have the error of these times"
                : "these steps are left out, and the steps after them, whose start is unknown. Record again with fewer "
                  "steps if too few are left"});
   return cut;
