@@ -29,8 +29,8 @@ LostLaunches lost_launches(const SliceStore& slices, const std::vector<HostStep>
 }
 
 // Removes the steps for which `cut` returns true, if others remain.
-bool remove(const std::function<bool(const HostStep*)>& cut, std::vector<const HostStep*>& placed,
-            std::vector<ingest::StepFact>& facts) {
+bool leave_out(const std::function<bool(const HostStep*)>& cut, std::vector<const HostStep*>& placed,
+               std::vector<ingest::StepFact>& facts) {
   if (std::ranges::all_of(placed, cut)) return false;
   std::vector<const HostStep*> kept;
   std::vector<ingest::StepFact> kept_facts;
@@ -54,8 +54,8 @@ CutSteps leave_out_cut_steps(const SliceStore& slices, const std::vector<HostSte
   cut.without_work = std::ranges::count_if(
       lost.in, [&](const HostStep* step) { return std::ranges::find(placed, step) == placed.end(); });
   const auto has_lost = [&](const HostStep* step) { return lost.in.contains(step); };
-  cut.all = !remove([&](const HostStep* step) { return has_lost(step) || lost.after.contains(step); }, placed, facts) &&
-            !remove(has_lost, placed, facts);
+  cut.all = !leave_out([&](const HostStep* step) { return has_lost(step) || lost.after.contains(step); }, placed, facts) &&
+            !leave_out(has_lost, placed, facts);
   cut.notes.push_back(
       {ingest::Severity::warning, "kernels_lost", lost.count,
        fmt::format("{} kernels that the host launched in {} of {} steps were not recorded: the profiler lost them{}",
