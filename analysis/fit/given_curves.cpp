@@ -101,8 +101,7 @@ std::string placement_text(const collective::Curve& curve) {
   return text;
 }
 
-GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job,
-                        std::int64_t ranks_of_a_host) {
+GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job, std::int64_t host_ranks) {
   constexpr double far_below = 4.0;
   GivenCurves all;
   std::vector<collective::Curve> placed = given;
@@ -110,9 +109,9 @@ GivenCurves join_curves(const std::vector<collective::Curve>& given, const Messa
   for (collective::Curve& curve : placed) {
     if (curve.hosts() > 0) continue;
     unknown.insert(curve.ranks());
-    if (curve.ranks() <= ranks_of_a_host) curve = {curve.ranks(), curve.points(), 1};
+    if (curve.ranks() <= host_ranks) curve = {curve.ranks(), curve.points(), 1};
   }
-  for (const std::int64_t ranks : unknown) add_unknown_hosts(all, ranks, ranks <= ranks_of_a_host);
+  for (const std::int64_t ranks : unknown) add_unknown_hosts(all, ranks, ranks <= host_ranks);
   std::map<std::pair<std::int64_t, std::int64_t>, Runs> places;
   for (const collective::Curve& curve : placed) places[{curve.ranks(), curve.hosts()}].push_back(&curve);
   for (const auto& [place, runs] : places) {

@@ -33,8 +33,7 @@ struct GivenCurves {
 // Runs of equal ranks and hosts become one curve: the geometric mean of the times at each size. Adds a warning if they
 // differ by more than repeats do, and if the job's messages are far smaller than the sizes of a curve. A curve whose
 // hosts are unknown is of one host if its ranks fit on one, with a note; otherwise it stays as it is, with a warning.
-GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job,
-                        std::int64_t ranks_of_a_host);
+GivenCurves join_curves(const std::vector<collective::Curve>& given, const MessageSizes& job, std::int64_t host_ranks);
 
 // Returns "8 ranks on one host", "16 ranks on 2 hosts", or "8 ranks" if the number of hosts is unknown.
 std::string placement_text(const collective::Curve&);

@@ -344,10 +344,11 @@ TEST(LinksInsideANode, SlowerThanALogBetweenNodesGiveAWarning) {
     const auto warning = testing::Contains(
         testing::Field(&Note::message, HasSubstr("times the time that the log between hosts has for as many ranks")));
     const PredictResult result = predict_all(database.get(), options);
-    if (rate > 5e9)
+    if (rate > 5e9) {
       EXPECT_THAT(result.notes, warning);
-    else
+    } else {
       EXPECT_THAT(result.notes, Not(warning));
+    }
   }
 }
 
