@@ -126,9 +126,7 @@ double median_or(const std::vector<double>& values, double otherwise) {
 void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives) {
   const bool ddp = pool.profile.strategy == "ddp";
   std::map<std::int64_t, std::int64_t> collective_end_ns;  // by step
-  std::map<std::int64_t, std::vector<const CollectiveInfo*>> of_step;
   for (const CollectiveInfo& collective : collectives) {
-    of_step[collective.step_id].push_back(&collective);
     if (!collective.end_ns) continue;
     auto& end_ns = collective_end_ns.try_emplace(collective.step_id, *collective.end_ns).first->second;
     end_ns = std::max(end_ns, *collective.end_ns);
@@ -140,10 +138,8 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
   const bool timed_without = std::ranges::any_of(steps, &StepInfo::untraced);
   std::map<std::int64_t, std::vector<double>> reach_s;  // by step index: each rank's forward + backward
   std::map<std::int64_t, std::vector<double>> compute_by_rank;
-  std::vector<double> durations_ns;
-  for (const StepInfo& step : steps)
-    if (!step.unwrapped && !step.untraced) durations_ns.push_back(static_cast<double>(step.duration_ns));
-  const double longest_ns = most_medians_of_a_step * median_or(durations_ns, 0.0);
+  for (const auto& [index, shares] : shares_of_steps(steps, collectives, ddp, pool.profile.machine.workers > 1))
+    pool.shares.push_back(shares);
   for (const StepInfo& step : steps) {
     if (step.unwrapped) {
       pool.unwrapped.push_back(seconds(step.duration_ns - step.data_ns));
@@ -182,9 +178,6 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     pool.waited.push_back(seconds(step.skew_ns));
     pool.overlapped.push_back(seconds(step.overlapped_ns));
     pool.samples.push_back(static_cast<double>(step.samples));
-    if (step.duration_ns > 0 && static_cast<double>(step.duration_ns) <= longest_ns)
-      pool.shares.push_back(
-          shares_of(step, ddp, pool.profile.machine.workers > 1, exposed_wait_ns(step, of_step[step.id])));
     compute_by_rank[step.rank].push_back(compute);
     reach_s[step.step].push_back(parts.before + parts.forward + parts.backward);
   }

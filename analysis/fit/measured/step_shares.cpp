@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "analysis/fit/measured/pool.hpp"
+#include "analysis/fit/measured/profiler_cost.hpp"
+#include "analysis/fit/measured/unseen_waits.hpp"
+
 namespace ddpprof::fit {
 
 std::int64_t exposed_wait_ns(const StepInfo& step, std::span<const CollectiveInfo* const> collectives) {
@@ -57,6 +61,39 @@ StepShares shares_of(const StepInfo& step, bool ddp, bool several, std::int64_t 
           .other = share(other_ns - host_ns),
           .input = share(std::min(step.data_ns, other_ns - host_ns)),
           .idle_before = share(std::clamp<std::int64_t>(before_ns, 0, host_ns))};
+}
+
+std::vector<std::pair<std::int64_t, StepShares>> shares_of_steps(const std::vector<StepInfo>& steps,
+                                                                 const std::vector<CollectiveInfo>& collectives,
+                                                                 bool ddp, bool several) {
+  std::map<std::int64_t, std::vector<const CollectiveInfo*>> of_step;
+  for (const CollectiveInfo& collective : collectives) of_step[collective.step_id].push_back(&collective);
+  std::vector<double> durations_ns;
+  for (const StepInfo& step : steps)
+    if (!step.unwrapped && !step.untraced) durations_ns.push_back(static_cast<double>(step.duration_ns));
+  const double longest_ns = most_medians_of_a_step * median_or(durations_ns, 0.0);
+  std::vector<std::pair<std::int64_t, StepShares>> all;
+  for (const StepInfo& step : steps) {
+    if (step.unwrapped || step.untraced || step.duration_ns <= 0) continue;
+    if (static_cast<double>(step.duration_ns) > longest_ns) continue;
+    all.emplace_back(step.step, shares_of(step, ddp, several, exposed_wait_ns(step, of_step[step.id])));
+  }
+  return all;
+}
+
+std::map<std::int64_t, StepShares> shares_by_step(SQLite::Database& sql, const MeasurementInfo& info) {
+  Measured warnings;  // those of the predictions are enough
+  std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, warnings);
+  std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
+  find_unseen_waits(info, steps, collectives);
+  const ProfilerCost profiler(steps);
+  std::map<std::int64_t, std::vector<StepShares>> of_ranks;
+  for (const auto& [step, shares] : shares_of_steps(profiler.removed(steps), profiler.removed(collectives, steps),
+                                                    info.strategy != "dp", info.machine.workers > 1))
+    of_ranks[step].push_back(shares);
+  std::map<std::int64_t, StepShares> means;
+  for (const auto& [step, shares] : of_ranks) means.emplace(step, mean_of(shares));
+  return means;
 }
 
 StepShares mean_of(const std::vector<StepShares>& all) {

@@ -1,7 +1,9 @@
-// The parts of one recorded step.
+// The parts of recorded steps.
 #pragma once
 
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/fit/measured/measured.hpp"
@@ -23,6 +25,15 @@ std::int64_t exposed_wait_ns(const StepInfo&, std::span<const CollectiveInfo* co
 // A step that lasts longer than this many medians does other work too: a checkpoint, an evaluation, compilation. Such
 // steps do not count in mean shares, because the mean is multiplied by the median step.
 inline constexpr double most_medians_of_a_step = 5.0;
+
+// Returns the shares of each rank's measured step, by its step number, from steps without the profiler's cost.
+std::vector<std::pair<std::int64_t, StepShares>> shares_of_steps(const std::vector<StepInfo>&,
+                                                                 const std::vector<CollectiveInfo>&, bool ddp,
+                                                                 bool several);
+
+// Returns the mean over the ranks for each measured step of a measurement, by step number. Predictions use the same
+// shares.
+std::map<std::int64_t, StepShares> shares_by_step(SQLite::Database&, const MeasurementInfo&);
 
 StepShares mean_of(const std::vector<StepShares>&);  // all 0 of none
 

@@ -80,6 +80,23 @@ TEST_F(CompareTest, TheTermsAddUpToTheDifferenceOfTheSteps) {
   EXPECT_LT(term("step")["difference_low_s"], term("step")["difference_high_s"]) << "the repeats differ";
 }
 
+// Ranks of 100 and 200 ms with 80 ms of compute each: the mean share is 0.6, of a step of 150 ms.
+TEST_F(CompareTest, TheTermsAreThoseOfThePredictions) {
+  for (const auto& run : {a_.get(), b_.get()}) {
+    store::BulkLoad load(run->database);
+    const std::int64_t measurement = run->measurement(test::train("ddp", 2));
+    for (std::int64_t rank = 0; rank < 2; ++rank) {
+      const std::int64_t shard = run->shard(measurement, rank);
+      for (int i = 0; i < 8; ++i)
+        run->step(shard, i, i * 1000 * test::ms, (100 + 100 * rank) * test::ms, 80 * test::ms, 0, 0, 0);
+    }
+    load.commit();
+  }
+  const json report = compared();
+  EXPECT_NEAR(row(report, "compare_waterfall", {{"what", "step"}})["a_s"].get<double>(), 0.150, 1e-12);
+  EXPECT_NEAR(row(report, "compare_waterfall", {{"what", "compute"}})["a_s"].get<double>(), 0.090, 1e-12);
+}
+
 TEST_F(CompareTest, AWaterfallOfTwoStepsHasNoInterval) {
   add(*a_, test::train("ddp", 2), {.steps = 2});
   add(*b_, test::train("ddp", 2), {.step_ms = 200});

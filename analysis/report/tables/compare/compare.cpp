@@ -39,8 +39,8 @@ std::string step_sentence(const Difference& step, const std::vector<Difference>&
 
 // Without devices the rows of compare_kernels are operations of the host.
 std::string where_run(const std::vector<KernelDifference>& kernels, const Pair& pair) {
-  const bool host = std::ranges::any_of(
-      kernels, [&](const KernelDifference& d) { return d.pair == &pair && d.kind == "operation"; });
+  const bool host =
+      std::ranges::any_of(kernels, [&](const KernelDifference& d) { return d.pair == &pair && d.kind == "operation"; });
   return host ? "on the host: " : "on the devices: ";
 }
 
@@ -170,7 +170,7 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
   if (stopped()) return {};
   const std::vector<KernelDifference> kernels = kernel_differences(in_a, in_b, paired, stopped);
   if (stopped()) return {};
-  Table waterfall = compare_waterfall_table(paired, stopped);
+  Table waterfall = compare_waterfall_table(in_a, in_b, paired, stopped);
   if (stopped()) return {};
   Table collectives = compare_collectives_table(in_a, in_b, paired, stopped);
   if (stopped()) return {};
@@ -187,7 +187,7 @@ std::vector<ComparedMeasurements> waterfall_measurements(store::Database& a, sto
   const Source in_a = source_of(a), in_b = source_of(b);
   std::vector<ComparedMeasurements> all;
   for (const Pair& pair : paired_for_compare(in_a, in_b).both)
-    if (in_waterfall(pair)) all.push_back({pair.a->measurements, pair.b->measurements});
+    if (in_waterfall(in_a, in_b, pair)) all.push_back({pair.a->measurements, pair.b->measurements});
   return all;
 }
 
@@ -231,7 +231,7 @@ Report compare_within(store::Database& database, const Selection& a, const Selec
   }
   return {"compare",
           "Comparison",
-          {std::move(answer), compare_time_table(all), compare_waterfall_table(paired, go_on),
+          {std::move(answer), compare_time_table(all), compare_waterfall_table(in_a, in_b, paired, go_on),
            compare_throughput_table(all), compare_kernels_table(kernels),
            compare_collectives_table(in_a, in_b, paired, go_on), compare_settings_table(in_a, in_b, paired, {}),
            only_in_one_table(paired)}};

@@ -120,8 +120,8 @@ Table compare_throughput_table(const std::vector<Difference>&);
 Table only_in_one_table(const Paired&);
 
 // The difference of the step by term, in parts that add up to it (compare_waterfall.cpp).
-bool in_waterfall(const Pair&);  // both files recorded the parts of its steps
-Table compare_waterfall_table(const Paired&, const std::function<bool()>& stopped);
+bool in_waterfall(const Source& a, const Source& b, const Pair&);  // both files recorded the parts of its steps
+Table compare_waterfall_table(const Source& a, const Source& b, const Paired&, const std::function<bool()>& stopped);
 
 // Work of the devices, or of the hosts for traces without devices (compare_kernels.cpp).
 std::vector<KernelDifference> kernel_differences(const Source& a, const Source& b, const Paired&,

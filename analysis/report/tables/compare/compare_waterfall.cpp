@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include <cmath>
 #include "analysis/fit/measured/step_shares.hpp"
@@ -21,24 +22,22 @@ constexpr const char* term_names[term_count] = {"compute", "exposed communicatio
                                                 "other"};
 using Terms = std::array<double, term_count>;
 
-// Shares of a step that add up to 1, by the rules of the predictions (fit::shares_of).
-Terms shares_of_step(const metrics::RunStep& step, const std::string& strategy, bool several, bool host) {
-  const bool dp = strategy == "dp";
-  double outside_s = 0.0;  // outside of compute
-  if (dp)
-    outside_s = step.communication_s > 0.0 ? step.exposed_s : step.copy_s;
-  else if (several)
-    outside_s = step.exposed_s;
-  outside_s = std::clamp(outside_s, 0.0, step.duration_s);
-  const double skew_s = dp ? 0.0 : std::clamp(step.exposed_wait_s, 0.0, outside_s);
-  const double passes_s = step.forward_s + step.backward_s + step.optimizer_s;
-  const double compute_s = std::min(step.compute_s > 0.0 ? step.compute_s : passes_s, step.duration_s - outside_s);
-  const double rest_s = step.duration_s - outside_s - compute_s;
-  const double host_s = host ? std::clamp(step.host_s, 0.0, rest_s) : 0.0;
-  const double input_s = std::clamp(step.data_wait_s, 0.0, rest_s - host_s);
-  Terms shares = {compute_s, outside_s - skew_s, skew_s, host_s, input_s, rest_s - host_s - input_s};
-  for (double& share : shares) share /= step.duration_s;
-  return shares;
+// Shares of a step that add up to 1.
+Terms as_terms(const fit::StepShares& shares, bool host) {
+  const double other = shares.other - shares.input;
+  return {shares.compute,           shares.exposed, shares.skew,
+          host ? shares.host : 0.0, shares.input,   host ? other : other + shares.host};
+}
+
+// The shares of each step, by measurement and step number, from the source of the predictions' shares.
+std::map<std::pair<std::int64_t, std::int64_t>, fit::StepShares> measured_shares(SQLite::Database& db,
+                                                                                 const metrics::Configuration& c) {
+  std::map<std::pair<std::int64_t, std::int64_t>, fit::StepShares> all;
+  for (const fit::MeasurementInfo& info : fit::read_measurements(db)) {
+    if (std::ranges::find(c.measurements, info.id) == c.measurements.end()) continue;
+    for (const auto& [step, shares] : fit::shares_by_step(db, info)) all.emplace(std::pair(info.id, step), shares);
+  }
+  return all;
 }
 
 struct Repeat {
@@ -49,14 +48,13 @@ struct Repeat {
 // One file's steps, by repeat. A term is its mean share times the median step.
 class StepTerms {
  public:
-  StepTerms(const metrics::Configuration& c, bool host) {
+  StepTerms(const Source& file, const metrics::Configuration& c, bool host) {
     std::map<std::int64_t, Repeat> by_measurement;
-    std::vector<double> durations_s;
-    for (const metrics::RunStep& step : c.parts()) durations_s.push_back(step.duration_s);
-    const double longest_s = durations_s.empty() ? 0.0 : fit::most_medians_of_a_step * stats::median(durations_s);
-    for (const metrics::RunStep& step : c.parts())
-      if (step.duration_s > 0.0 && step.duration_s <= longest_s)
-        by_measurement[step.measurement].shares.push_back(shares_of_step(step, c.strategy, c.world_size > 1, host));
+    const auto shares_of = reading(file, [&](const Source& source) { return measured_shares(source.db, c); });
+    for (const metrics::RunStep& step : c.parts()) {
+      const auto found = shares_of.find({step.measurement, step.step});
+      if (found != shares_of.end()) by_measurement[step.measurement].shares.push_back(as_terms(found->second, host));
+    }
     for (const metrics::RunStep& step : c.timed()) by_measurement[step.measurement].step_s.push_back(step.duration_s);
     same_steps_ = c.untraced.empty();
     std::vector<Terms> shares;
@@ -142,9 +140,10 @@ double sum_of(const Terms& terms) {
   return sum;
 }
 
-void add_pair(const Pair& pair, Table& table) {
+void add_pair(const Source& in_a, const Source& in_b, const Pair& pair, Table& table) {
   const bool host = pair.a->host_known() && pair.b->host_known();
-  const StepTerms a(*pair.a, host), b(*pair.b, host);
+  const StepTerms a(in_a, *pair.a, host), b(in_b, *pair.b, host);
+  if (a.samples() == 0 || b.samples() == 0) return;
   std::array<std::vector<double>, term_count + 1> of_a, of_b;  // by term; the last one is the step
   stats::Random random(1);
   Repeat room;
@@ -175,12 +174,13 @@ void add_pair(const Pair& pair, Table& table) {
 
 }  // namespace
 
-bool in_waterfall(const Pair& pair) {
+bool in_waterfall(const Source& a, const Source& b, const Pair& pair) {
   if (!parts_known(*pair.a) || !parts_known(*pair.b)) return false;
-  return StepTerms(*pair.a, false).samples() > 0 && StepTerms(*pair.b, false).samples() > 0;
+  return StepTerms(a, *pair.a, false).samples() > 0 && StepTerms(b, *pair.b, false).samples() > 0;
 }
 
-Table compare_waterfall_table(const Paired& paired, const std::function<bool()>& stopped) {
+Table compare_waterfall_table(const Source& a, const Source& b, const Paired& paired,
+                              const std::function<bool()>& stopped) {
   Table table;
   table.name = "compare_waterfall";
   table.title = "From A to B, by term";
@@ -202,7 +202,7 @@ Table compare_waterfall_table(const Paired& paired, const std::function<bool()>&
       "parts need the tracer.";
   for (const Pair& pair : paired.both) {
     if (stopped()) return table;
-    if (in_waterfall(pair)) add_pair(pair, table);
+    if (parts_known(*pair.a) && parts_known(*pair.b)) add_pair(a, b, pair, table);
   }
   return table;
 }
