@@ -163,12 +163,15 @@ class LearningRateSubcommand final : public Subcommand {
       scenario_queries::RateQuestion question = scenario
                                                     ? scenario_queries::stored_question(*scenario, database, measured)
                                                     : scenario_queries::recorded_question(database);
-      if (const std::string kept = scenario || batch_ || accumulation_ ? "" : scenario_queries::kept_rate(database);
-          !kept.empty()) {
+      std::optional<scenario_queries::KeptBatch> kept;
+      if (!scenario && !batch_ && !accumulation_) kept = scenario_queries::kept_batch(database);
+      if (kept && !base_batch_) {
         report::Table same;
         same.name = "rate_choice";
         same.title = "Learning rate for this optimizer";
-        same.empty = kept + " For a global batch that grows with N, give --batch-per-worker.";
+        same.empty = scenario_queries::kept_rate(*kept) +
+                     " If the rate was tuned at another global batch, give --base-batch. For a global batch that grows "
+                     "with N, give --batch-per-worker.";
         render({"lr", "Learning rate", {same}}, format, context.out, style_of(context));
         return ExitCode::done;
       }
@@ -177,6 +180,7 @@ class LearningRateSubcommand final : public Subcommand {
         throw Failure(ExitCode::data, file_ + ": " + question.no_rate, "",
                       "give a trace of a training in which every rank processes its own samples");
       options.workers.assign(workers.begin(), workers.end());
+      const std::string kept_note = kept ? scenario_queries::answer_for_kept_batch(question, *kept) : "";
       question.apply(stated());
       if (question.batch < 1)
         throw Failure(ExitCode::usage, "the batch is not recorded in " + file_, "--batch-per-worker");
@@ -206,6 +210,7 @@ class LearningRateSubcommand final : public Subcommand {
           if (!question.samples_to_target.empty())
             factors.tables.push_back(scenario_queries::target_cost(question, nullptr, database));
           if (!measured.empty()) factors.tables.push_back(report::gradient_noise_table(measured));
+          begin_note(factors.tables.front(), kept_note);
           render(factors, format, context.out, style_of(context));
           return ExitCode::done;
         }
@@ -222,6 +227,7 @@ class LearningRateSubcommand final : public Subcommand {
       if (report::rule_of(question.choice()) != options.rule)
         report.tables.push_back(report::rate_choice_table(question.choice()));
       if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));
+      begin_note(report.tables.front(), kept_note);
       render(report, format, context.out, style_of(context));
     } catch (const SQLite::Exception& error) {
       throw store::translate(error, file_);
@@ -235,6 +241,10 @@ class LearningRateSubcommand final : public Subcommand {
 
  private:
   static constexpr std::int64_t most = 100'000'000;
+
+  static void begin_note(report::Table& table, const std::string& text) {
+    if (!text.empty()) table.note = text + (table.note.empty() ? "" : " " + table.note);
+  }
 
   scenario_queries::GivenRate stated() const {
     scenario_queries::GivenRate all;

@@ -5,6 +5,8 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/metrics/loss_curves.hpp"
 #include "analysis/metrics/recorded_training.hpp"
@@ -167,11 +169,25 @@ RateQuestion recorded_question(store::Database& database) {
   }
 }
 
-std::string kept_rate(store::Database& database) {
+std::optional<KeptBatch> kept_batch(store::Database& database) {
   for (const auto& [strategy, rows] : fit::by_strategy(fit::stored_steps(database)))
-    if (fit::usual_question(rows).global_batch > 0)
-      return "The global batch of " + strategy + " is the same at every N, so its learning rate is, too.";
-  return "";
+    if (const std::int64_t batch = fit::usual_question(rows).global_batch; batch > 0) return KeptBatch{strategy, batch};
+  return std::nullopt;
+}
+
+std::string kept_rate(const KeptBatch& kept) {
+  return "The global batch of " + kept.strategy + " is the same at every N, so its learning rate is, too.";
+}
+
+std::string answer_for_kept_batch(RateQuestion& question, const KeptBatch& kept) {
+  std::int64_t workers = 1;
+  for (const std::int64_t asked : question.options.workers)
+    if (kept.global_batch % asked == 0) workers = std::max(workers, asked);
+  question.options.workers = {workers};
+  question.batch = kept.global_batch / workers;
+  question.accumulation = 1;
+  return fmt::format("{} The rates and steps of N = {} apply to every N with a global batch of {} samples.",
+                     kept_rate(kept), workers, kept.global_batch);
 }
 
 report::Table target_cost(const RateQuestion& question, const scenario::Scenario* scenario, store::Database& database) {

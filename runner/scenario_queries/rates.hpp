@@ -69,9 +69,20 @@ RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::s
 // no measurement of a training.
 RateQuestion recorded_question(store::Database&);
 
-// Returns a sentence if the file has a table of step times that keeps its global batch, and so its rate, at every N.
-// Empty otherwise.
-std::string kept_rate(store::Database&);
+struct KeptBatch {
+  std::string strategy;
+  std::int64_t global_batch = 1;  // in samples, the same at every N
+};
+
+// Returns the global batch that the file's table of step times keeps at every N. Empty if it has no such table.
+std::optional<KeptBatch> kept_batch(store::Database&);
+
+// Returns the sentence that the rate does not depend on N.
+std::string kept_rate(const KeptBatch&);
+
+// Sets the question's workers and batch to one N with this global batch, for which the rates and steps are those of
+// every N: the largest of its workers that divides the batch, otherwise 1. Returns a note that says so.
+std::string answer_for_kept_batch(RateQuestion&, const KeptBatch&);
 
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
 // time_to_target, learning_rate_schedules (with rules), large_batches (with a noise scale), target_cost (with a

@@ -80,7 +80,7 @@ class ScenarioTables {
  private:
   // Returns why a table of step times has no learning rate for other N; empty if it has one.
   std::string no_rate_of_table() {
-    if (std::string kept = kept_rate(database_); !kept.empty()) return kept;
+    if (const auto kept = kept_batch(database_)) return kept_rate(*kept);
     std::set<std::int64_t> batches;
     for (const auto& [strategy, rows] : fit::by_strategy(fit::stored_steps(database_))) {
       const fit::TableQuestion question = fit::usual_question(rows);

@@ -94,6 +94,16 @@ TEST_F(ImportCommand, ATableThatKeepsItsGlobalBatchKeepsItsLearningRate) {
               HasSubstr("The global batch of ddp is the same at every N"));
   EXPECT_THAT(run_ddpprof({"lr", out, "--workers", "8,16", "--base", "0.1", "--batch-per-worker", "16"}).out,
               testing::Not(HasSubstr("same at every N")));
+  // The rate was tuned at another batch than the table's 64: 0.1 · 64 / 16.
+  const auto tuned = nlohmann::json::parse(run_ddpprof({"lr", out, "--workers", "8,24", "--base", "0.1", "--base-batch",
+                                                        "16", "--optimizer", "sgd", "--format", "json"})
+                                               .out);
+  const auto& rates = tuned["tables"][0];
+  EXPECT_THAT(rates["note"].get<std::string>(), HasSubstr("N = 8 apply to every N with a global batch of 64 samples"));
+  ASSERT_EQ(rates["rows"].size(), 1U);
+  EXPECT_EQ(rates["rows"][0]["workers"], 8);
+  EXPECT_EQ(rates["rows"][0]["global_batch_samples"], 64);
+  EXPECT_DOUBLE_EQ(rates["rows"][0]["target_lr"], 0.4);
 }
 
 // A killed load leaves its journal. SQLite would apply the journal to a new file of the same name.
