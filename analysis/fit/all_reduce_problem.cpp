@@ -167,7 +167,8 @@ collective::Link FormFit::step_link(const Machine& machine, std::span<const doub
 }
 
 double FormFit::turn_s(std::span<const double> values, const Machine& machine) const {
-  const std::size_t turn = link_parameter::turn + (form.inside_host(machine) ? link_parameter::inside : 0);
+  std::size_t turn = link_parameter::turn;
+  if (form.inside_host(machine)) turn += link_parameter::inside;
   return problem.parameters[turn].fixed ? 0.0 : values[turn];
 }
 

@@ -101,7 +101,7 @@ void read_scenario(OpenedFile& file, store::Database& database) {
       file.why_no_learning_rate = recorded.no_rate;
       if (!recorded.no_rate.empty()) return;
       file.recorded_rate = std::move(recorded);
-      file.kept_rate = scenario_queries::kept_rate(database);
+      if (const auto kept = scenario_queries::kept_batch(database)) file.kept_rate = scenario_queries::kept_rate(*kept);
       return;
     }
     file.learning_rate = scenario_queries::learning_rate_options(*file.scenario, database);
