@@ -58,7 +58,8 @@ CutSteps leave_out_cut_steps(const SliceStore& slices, const std::vector<HostSte
             !leave_out(has_lost, placed, facts);
   cut.notes.push_back(
       {ingest::Severity::warning, "kernels_lost", lost.count,
-       fmt::format("{} kernels that the host launched in {} of {} steps were not recorded: the profiler lost them{}",
+       fmt::format("{} kernels that the host launched in {} of {} steps were not recorded: the profiler lost them or "
+                   "stopped before they ran{}",
                    lost.count, lost.in.size(), steps.size(),
                    cut.all ? ". No step is whole, so compute, communication and step times are too short"
                            : ", or they were captured into a CUDA graph"),
