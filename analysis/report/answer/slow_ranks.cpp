@@ -24,10 +24,9 @@ std::string slow_rank_sentence(const Source& source, const GlanceStep& step) {
   }
   const std::optional<double> last = worst ? value_of<double>(table, *worst, "last_share") : std::nullopt;
   if (!last || most < metrics::finding_wait_least) return "";
-  std::string text = fmt::format("At N = {} rank {} arrives last in {} of the collectives, which costs the other ranks {} of "
-                                 "the step",
-                                 step.workers, *value_of<std::int64_t>(table, *worst, "rank"), units::percent(*last, 3),
-                                 units::percent(most, 3));
+  std::string text = fmt::format(
+      "At N = {} rank {} arrives last in {} of the collectives, which costs the other ranks {} of the step",
+      step.workers, *value_of<std::int64_t>(table, *worst, "rank"), units::percent(*last, 3), units::percent(most, 3));
   constexpr double rounding = 0.005;
   if (step.skew && most > *step.skew + rounding)
     text += "; compute hides its first waits, so they count as exposed transfer of the collectives behind them";

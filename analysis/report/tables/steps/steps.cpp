@@ -91,8 +91,9 @@ Table step_table(const Source& source) {
       "step", "Step time and scaling",
       std::string(step_rule) +
           "Speedup = throughput(N) / throughput(1). Weak efficiency = speedup / N. Communication overhead = median "
-          "exposed communication / median step; the answer has means over the steps. Confidence: the coverage of the interval low to high; it is below 95 % if there are "
-          "too few steps or repeats. Wrapper cost = step − the same step timed without the DDP wrapper.");
+          "exposed communication / median step; the answer has means over the steps. Confidence: the coverage of the "
+          "interval low to high; it is below 95 % if there are too few steps or repeats. Wrapper cost = step − the same "
+          "step timed without the DDP wrapper.");
   add(table, {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
               seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
               share("step_confidence", "confidence"), text("step_bounds", "low to high"),
