@@ -124,8 +124,9 @@ report::Table knees(const std::vector<Answer>& answers, std::int64_t far) {
   made.name = "knees";
   made.title = "From which N this share of the step is exposed";
   made.note =
-      "The smallest evaluated N. Every N up to 64 is evaluated; above 64, N grows by 1/16 per step, so a smaller N "
-      "between two steps is possible.";
+      "The smallest evaluated N. Every N up to 64 is evaluated; above 64, N grows by at most 1/16 per step up to the "
+      "largest N of --workers, so a smaller N between two steps is possible. N that the table does not support are left "
+      "out.";
   made.columns = {text("strategy", "strategy"), share("share", "exposed share of the step above"),
                   count("workers", "from N", "workers"), count("largest_workers", "largest N looked at", "workers")};
   for (const Answer& one : answers) {

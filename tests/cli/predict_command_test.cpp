@@ -278,6 +278,23 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_NEAR(kept["rows"][0]["step_s"].get<double>(), 0.018, 0.002);
   EXPECT_THAT(kept["note"].get<std::string>(), HasSubstr("the step grows as published tables do"));
 
+  // The largest N of --workers is evaluated, and N whose batch was not measured are passed over.
+  const Outcome accumulated = run_ddpprof(
+      {"predict",
+       file("accumulated.csv",
+            "workers,nodes,batch_per_worker,step_time_s,accumulation\n8,1,8,4,64\n16,2,8,2.03,32\n32,4,8,1.05,16\n"
+            "64,8,8,.55,8\n"),
+       "--workers", "128,512", "--format", "json"});
+  ASSERT_EQ(accumulated.code, 0) << accumulated.messages;
+  const auto exposed = nlohmann::json::parse(accumulated.out)["tables"][1]["rows"];
+  EXPECT_EQ(exposed[0]["workers"], 128);
+  EXPECT_EQ(exposed[0]["largest_workers"], 512);
+  const Outcome far = run_ddpprof(
+      {"predict",
+       file("far.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,64,.1\n8,1,64,.1\n16,2,64,.1\n"),
+       "--workers", "1000", "--format", "json"});
+  EXPECT_EQ(nlohmann::json::parse(far.out)["tables"][1]["rows"][0]["largest_workers"], 1000);
+
   const Outcome strategies = run_ddpprof(
       {"predict",
        file("strategies.csv",

@@ -110,6 +110,11 @@ void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, cons
   const double exposed_s = std::max(0.0, step.micro_s - from_s), behind_s = backward_share * (to_s - from_s);
   step.other_batch = true;
   step.by_line = alone_->batches() < 2;
+  if (step.by_line && from.workers > 1) {
+    const double measured_s = std::min(from_s, step.micro_s);
+    step.measured_backward_s = backward_share * measured_s;
+    step.backward_s = backward_share * std::max(0.0, measured_s + to_s - from_s);
+  }
   // A line through noise may leave less than compute; then the step scales with compute.
   step.micro_s = std::max(step.micro_s + to_s - from_s, std::min(to_s, step.micro_s * to_s / from_s));
   step.low_s = step.high_s = step.micro_s;
@@ -120,6 +125,7 @@ void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, cons
 
 void MeasuredCurves::convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const {
   if (from.accumulation == asked.accumulation || from.workers == 1) return;
+  step.other_accumulation = true;
   double alone_s = compute_s(asked.batch_per_worker);
   // At least compute that is proportional to the batch, and at most the step of the fewest ranks.
   const double least_s = line_ ? sample_s_ * static_cast<double>(asked.batch_per_worker) : 0.0;

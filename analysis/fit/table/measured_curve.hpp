@@ -24,9 +24,13 @@ struct MeasuredStep {
   double sync_share = -1.0;          // of the step; below 0: unknown
   std::int64_t nodes = 1, devices = 1;
   bool other_batch = false;     // converted from another batch
+  bool other_accumulation = false;
   bool by_line = false;         // with the line through all rows
   double own_step_s = 0.0;      // of a whole step with the measured batch and accumulation
   double proportional_s = 0.0;  // of a micro-batch, from the measured one in proportion to the batch
+  // With the line: the backward of a micro-batch, behind which communication is hidden, with the measured batch and with
+  // that of the question.
+  double measured_backward_s = 0.0, backward_s = 0.0;
 };
 
 using MeasuredCurve = std::map<std::int64_t, MeasuredStep>;  // by number of ranks

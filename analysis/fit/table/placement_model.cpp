@@ -42,6 +42,17 @@ constexpr double far_row = 0.25;        // of ln(measured / fitted)
 constexpr double other_clusters_sd = 0.15;
 constexpr double least_late_growth = 0.0, most_late_growth = 0.8;
 
+// max(x, 0) with a bend of this width in place of the corner, at which the solver does not converge.
+double positive_part(double x) {
+  constexpr double width = 0.02;
+  if (std::abs(x) >= width) return std::max(0.0, x);
+  return (x + width) * (x + width) / (4.0 * width);
+}
+
+double within_late_growth(double x) {
+  return least_late_growth + positive_part(x - least_late_growth) - positive_part(x - most_late_growth);
+}
+
 struct Terms {
   double compute_s, skew_s, sharing_s, communication_s, step_s;
 };
@@ -181,8 +192,7 @@ double PlacementModel::late_growth(std::span<const double> values) const {
   const double of_line =
       learned.late_growth_sd * std::sqrt(1.0 + 1.0 / learned.models + off * off / learned.late_growth_squares);
   const double sd = std::hypot(of_line, learned.late_growth_log_s * outside_models(values[carried]), other_clusters_sd);
-  return std::clamp(learned.late_growth + learned.late_growth_log_s * x + sd * values[late_growth_off],
-                    least_late_growth, most_late_growth);
+  return within_late_growth(learned.late_growth + learned.late_growth_log_s * x + sd * values[late_growth_off]);
 }
 
 // By how much ln(k) is above or below that of all models from which the line was learned; 0 inside.

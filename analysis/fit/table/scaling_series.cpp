@@ -47,7 +47,10 @@ ScalingSeries::Start interpolated(MeasuredEntry below, MeasuredEntry above, std:
   step.high_s = at(first.high_s, second.high_s);
   step.nodes = std::max(first.nodes, second.nodes);
   step.other_batch = first.other_batch || second.other_batch;
+  step.other_accumulation = first.other_accumulation || second.other_accumulation;
   step.by_line = first.by_line || second.by_line;
+  step.measured_backward_s = second.measured_backward_s;  // fewer ranks do not communicate longer
+  step.backward_s = second.backward_s;
   start.question.region = Region::interpolated;
   start.question.doublings = std::min(log2_ratio(workers, fewer), log2_ratio(more, workers));
   start.question.loss = std::max(loss_since(first, second), loss_since(second, first));
@@ -100,7 +103,11 @@ ScalingSeries::Start ScalingSeries::on_one_node(const StepRow& asked, const Meas
     if (!several.empty()) {  // one node takes at most the step of several with as many ranks
       const auto bound = several.lower_bound(asked.workers);
       const MeasuredStep& most = (bound == several.end() ? std::prev(bound) : bound)->second;
-      if (most.micro_s > step.micro_s) start.step.high_s = std::max(step.high_s, most.high_s);
+      if (most.micro_s > step.micro_s) {
+        start.step.high_s = std::max(step.high_s, most.high_s);
+        start.notes.push_back("no more than " + n_text(workers) +
+                              " was measured on one node: the interval contains the step of several nodes");
+      }
     }
     consider_last_step(start, asked, one_node, one_node.begin()->second);
   } else if (above->first == asked.workers) {
@@ -276,6 +283,16 @@ std::pair<double, double> ScalingSeries::batch_spread(const MeasuredStep& step, 
   return {half, half};
 }
 
+// Communication that a larger batch hides is exposed behind the shorter backward of a smaller one. How long it takes is
+// not known: at most the backward that hid it. A rank of a ring over n nodes sends (n - 1) / n of its bytes.
+double ScalingSeries::exposed_by_batch_s(const Start& start, const StepRow& asked) {
+  const MeasuredStep& step = start.step;
+  if (start.question.region == Region::first_crossing) return 0.0;  // that interval contains other links
+  double most_s = step.measured_backward_s;
+  if (step.nodes > 1 && asked.nodes > step.nodes) most_s *= ring_share(asked.nodes) / ring_share(step.nodes);
+  return std::max(0.0, most_s - step.backward_s);
+}
+
 // Between two measured N, the interval is not narrower than that of a measured one.
 Growth ScalingSeries::growth_with_noise(const GrowthQuestion& question, bool several_nodes, double confidence) const {
   Growth growth = growth_of(question, constants_.growth, confidence);
@@ -301,6 +318,13 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   prediction.low_s = prediction.step_s * step.low_s / step.micro_s * std::exp(-low);
   prediction.high_s = prediction.step_s * step.high_s / step.micro_s * std::exp(high);
   prediction.high_s = std::max(prediction.high_s, rounds * start.continued_s);
+  // The last backward of a step hides communication, so this is once a step.
+  if (const double more_s = exposed_by_batch_s(start, asked); more_s > 0.0) {
+    const GrowthQuestion further{start.question.region, 0.0, 0.0, false};
+    prediction.high_s =
+        std::max(prediction.high_s, (prediction.step_s + more_s) *
+                                        std::exp(growth_of(further, constants_.growth, options.confidence).high));
+  }
   // Bytes do not depend on the batch: a smaller batch waits for links as long as the measured one.
   if (start.question.region == Region::first_crossing)
     prediction.high_s = std::max(prediction.high_s, rounds * step.high_s + step.own_step_s * std::expm1(growth.high));
@@ -335,10 +359,10 @@ TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions&
   else if (!measured_.has_accumulation(asked.accumulation))
     prediction.add_note(std::to_string(asked.accumulation) +
                         " micro-batches per step were not measured: how much communication they hide is not known");
-  else if (start.notes.empty() && (step.high_s > step.micro_s || step.low_s < step.micro_s))
-    prediction.add_note(
-        "the batch or accumulation was not measured at this N: how much communication it hides is not "
-        "known");
+  else if (start.notes.empty() && (step.other_batch || step.other_accumulation) &&
+           (step.high_s > step.micro_s || step.low_s < step.micro_s))
+    prediction.add_note(std::string(step.other_batch ? "the batch" : "the accumulation") +
+                        " was not measured at this N: how much communication it hides is not known");
   return prediction;
 }
 

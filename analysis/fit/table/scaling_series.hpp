@@ -1,7 +1,7 @@
 // Predicts from a table with few placements: measured step times by number of ranks, continued by the learned growth.
 //
-// Between measured numbers of ranks ln(step) is linear in log2(N) on several nodes, and in the part (N-1)/N of its bytes
-// that a ring sends on one node. Beyond them growth.hpp applies, which has the uncertainty of all of them.
+// Between measured numbers of ranks ln(step) is linear in log2(N) on several nodes, and in the part (N-1)/N of its
+// bytes that a ring sends on one node. Beyond them growth.hpp applies, which has the uncertainty of all of them.
 // measured_curve.hpp brings the measurements to the batch and accumulation of the question.
 #pragma once
 
@@ -30,7 +30,7 @@ class ScalingSeries {
     std::int64_t fewest_workers = 1;  // the fewest measured ranks, on one node if any were measured there
     double fewest_micro_s = 0.0;      // their time of a micro-batch
     bool fewest_by_line = false;
-    double continued_s = 0.0;         // the interval contains this time of a micro-batch
+    double continued_s = 0.0;  // the interval contains this time of a micro-batch
     std::vector<std::string> notes;
   };
   Start start_of(const StepRow& asked) const;
@@ -43,6 +43,7 @@ class ScalingSeries {
   void consider_other_nodes(Start&, const StepRow& asked) const;
   void consider_two_nodes(Start&, const StepRow& asked) const;
   void consider_contradictions(Start&, const MeasuredCurve&) const;
+  static double exposed_by_batch_s(const Start&, const StepRow& asked);  // of a step
   Growth growth_with_noise(const GrowthQuestion&, bool several_nodes, double confidence) const;
   std::pair<double, double> batch_spread(const MeasuredStep&, std::int64_t batch, const TableOptions&) const;
 

@@ -202,7 +202,9 @@ class Reader {
                           ? "a whole number from " + std::to_string(least) + " to " + std::to_string(most)
                           : (least > T{} ? "seconds as a number above 0, at most a million"
                                          : "seconds as a number from 0 to a million")) +
-                     (cell.find(',') != cell.npos ? ", with a point: 0.35" : std::string(advice_of(column))));
+                     (cell.find(',') == cell.npos ? std::string(advice_of(column))
+                      : std::is_integral_v<T>     ? ", without separators: 1024"
+                                                  : ", with a point: 0.35"));
     }
     return value;
   }

@@ -46,11 +46,16 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
   const bool many = PlacementModel::fits(rows);
   if (many && alone_->batches() == 1) alone_->clear();
   if (many) {
-    placements_ = std::make_unique<PlacementModel>(std::move(rows), alone_, options_);
-    if (const std::string doubt = placements_->doubt(); !doubt.empty()) warnings_.push_back(doubt);
-  } else {
-    series_ = std::make_unique<ScalingSeries>(rows, alone_, options_.constants);
+    try {
+      placements_ = std::make_unique<PlacementModel>(rows, alone_, options_);
+      if (const std::string doubt = placements_->doubt(); !doubt.empty()) warnings_.push_back(doubt);
+      return;
+    } catch (const NotSupported& error) {
+      alone_ = std::make_shared<Alone>(rows);
+      warnings_.push_back(error.reason() + "; the table is continued as published tables grow");
+    }
   }
+  series_ = std::make_unique<ScalingSeries>(rows, alone_, options_.constants);
 }
 
 StepTable::~StepTable() = default;

@@ -1,6 +1,7 @@
 #include "analysis/predict/tables/step_table_prediction.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <utility>
@@ -203,16 +204,28 @@ TableOptions table_options(double confidence) {
   return options;
 }
 
+namespace {
+
+// Every N up to 64, then 16 N for each doubling, among them the powers of two.
+std::int64_t next_of_search(std::int64_t workers) {
+  if (workers < 64) return workers + 1;
+  return workers + static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(workers)) / 16);
+}
+
+}  // namespace
+
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable& table, const TableQuestion& question,
                                                   std::int64_t largest) {
   std::vector<scaling::ScalingPoint> points;
-  for (std::int64_t workers = 2; workers <= largest; workers = workers < 64 ? workers + 1 : workers + workers / 16) {
+  for (std::int64_t workers = 2; workers <= largest;) {
     try {
       const TablePrediction prediction = table.predict(question.of(workers));
       points.push_back({workers, prediction.step_s, prediction.exposed_s});
     } catch (const NotSupported&) {
-      break;  // more nodes than the table supports
+      // An N whose batch the table does not support, for example one that does not divide the global batch.
     }
+    const std::int64_t next = next_of_search(workers);
+    workers = workers < largest ? std::min(next, largest) : next;
   }
   return points;
 }

@@ -44,8 +44,8 @@ std::int64_t usual_accumulation(const std::vector<StepRow>& rows);
 // Returns options with enough draws for an interval of this confidence.
 TableOptions table_options(double confidence);
 
-// Returns predictions for knees: every N up to 64, beyond it steps of a sixteenth, up to `largest` or to the last N
-// that the table supports. The search of knees.hpp is finer: steps of 1/32, then a bisection.
+// Returns predictions for knees: every N up to 64, beyond it 16 N for each doubling with the powers of two, and `largest`.
+// N that the table does not support are left out. The search of knees.hpp is finer: steps of 1/32, then a bisection.
 std::vector<scaling::ScalingPoint> scaling_points(const StepTable&, const TableQuestion&, std::int64_t largest);
 
 // Returns the note that something ("ddp at N = 8") is not predicted, with the reason and the advice of the error.

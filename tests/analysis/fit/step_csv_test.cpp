@@ -91,6 +91,8 @@ TEST_F(StepCsv, ExportsOfOtherProgramsAreRead) {
   EXPECT_THAT(refusal(head + "1,1,8,0,1\n"), HasSubstr(":2: 5 cells; expected 4"));
   EXPECT_THAT(refusal(head + "1,1,8,0,1\n"), HasSubstr("numbers need a point"));
   EXPECT_THAT(refusal(head + "1,1,8,\"0,1\"\n"), HasSubstr("with a point: 0.35"));
+  EXPECT_THAT(refusal(head + "\"1,024\",1,8,0.1\n"),
+              testing::AllOf(HasSubstr("without separators: 1024"), testing::Not(HasSubstr("point"))));
   EXPECT_THAT(refusal(head + "16,1,0.125,0.1\n"), HasSubstr("give the batch in tokens"));
   EXPECT_EQ(read_step_csv(write("sep=,\n" + head + "1,1,8,\xc2\xa0" "0.12\n")).at(0).step_s, 0.12);
   EXPECT_THAT(refusal("\xff\xfew"), HasSubstr("is UTF-16"));

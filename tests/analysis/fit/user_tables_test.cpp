@@ -100,6 +100,13 @@ TEST(UserTables, OneNodeTakesAtMostTheStepOfSeveral) {
   EXPECT_THAT(table.predict(asked(16, 4, 32)).note, AllOf(HasSubstr("nodes with 4 ranks"), HasSubstr("two nodes")));
 }
 
+// Several nodes bound the interval of one node. The table has one batch, so no note blames the batch.
+TEST(UserTables, OneBatchIsNotNamedAsUnmeasured) {
+  const StepTable table({row(1, 1, 64, .18), row(16, 2, 64, .21), row(32, 4, 64, .23)});
+  EXPECT_THAT(table.predict(asked(4, 16, 64)).note,
+              AllOf(Not(HasSubstr("batch")), HasSubstr("no more than N = 1 was measured on one node")));
+}
+
 // Steps that become shorter as N grows show how much the measurements differ.
 TEST(UserTables, FallingStepsWidenTheInterval) {
   stats::Random random(3);
@@ -356,6 +363,31 @@ TEST(UserTables, PartsOfStrongScaling) {
   const TablePrediction further = table.predict(asked(128, 8, 8));
   EXPECT_NEAR(further.compute_s + further.skew_s + further.sharing_s + further.exposed_s, further.step_s, 1e-9);
   EXPECT_EQ(further.bound, shared_bound);
+}
+
+// Communication between nodes that hardly grows with N is at the least growth that the model allows.
+TEST(UserTables, LinksWhoseTimeDoesNotGrowAreFitted) {
+  std::vector<StepRow> rows;
+  const auto add = [&](std::int64_t workers, std::int64_t nodes, const std::vector<double>& steps_s) {
+    for (std::size_t i = 0; i < steps_s.size(); ++i) rows.push_back(row(workers, nodes, 8 << i, steps_s[i]));
+  };
+  add(1, 1, {.13185, .19492, .32492});
+  add(2, 1, {.13173, .19515, .32711});
+  add(8, 1, {.13192, .19614, .32457});
+  add(2, 2, {.27057, .29367, .34520});
+  add(16, 2, {.27783, .30055, .34053});
+  add(3, 3, {.34498, .37177, .42308});
+  add(32, 4, {.38960, .41756, .45588});
+  add(4, 4, {.39397, .41801, .44866});
+  const StepTable table(rows);
+  EXPECT_NE(table.placement_model(), nullptr);
+  EXPECT_THAT(table.warnings(), IsEmpty());
+  for (const StepRow& one : rows)
+    if (one.nodes > 1) {
+      const TablePrediction prediction = table.predict(one);
+      expect_covers(prediction, one.step_s);
+      EXPECT_NEAR(prediction.step_s / one.step_s, 1.0, 0.12) << one.workers << " on " << one.nodes;
+    }
 }
 
 // With several batches of two nodes alone, a cluster on which two nodes are not special stays in the interval.
