@@ -209,6 +209,10 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
       source.outlook = of_the_scenario.outlook();
     if (name == answer_report) {
       report.tables = one_screen(source, answer_lines - 2);
+      const Table warnings = main_warnings_table(source, SIZE_MAX);
+      if (!warnings.rows.empty() &&
+          std::ranges::find(report.tables, warnings.name, &Table::name) == report.tables.end())
+        report.note = "Warnings: " + std::to_string(warnings.rows.size()) + " (--report diagnostics). " + report.note;
       return report;
     }
     const auto add = [&](Table table, const Part& part) {

@@ -127,6 +127,12 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
         build_report(run.database, answer_report, metrics::OverlapRule::intersection, tables_of(made));
     const Report full = build_report(run.database, "summary", metrics::OverlapRule::intersection, tables_of(made));
     EXPECT_LE(line_count(screen), answer_lines);
+    const std::vector<metrics::Configuration> configurations = metrics::read_configurations(run.database.sql());
+    const std::size_t warnings = main_warnings(run.database, configurations, 99).rows.size();
+    const bool without_room = warnings > 0 && table_named(screen, "main_warnings") == nullptr;
+    const std::string note = without_room ? "Warnings: " + std::to_string(warnings) + " (--report diagnostics). " : "";
+    EXPECT_TRUE(screen.note.starts_with(note + "More: ")) << screen.note;
+    if (without_room) ++seen["warnings without room"];
     const Cells cells(full);
     const Table* answer = table_named(screen, "answer");
     ASSERT_NE(answer, nullptr);
@@ -191,6 +197,7 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
                             "dp predicted", "learning rate", "measure next", "own cores", "half", "rival", "base",
                             "red"})
     EXPECT_GT(seen[about], 20) << about << ": the generator must make such databases";
+  EXPECT_GT(seen["warnings without room"], 0);
 }
 
 TEST(Answer, AShortTableOfStepsKeepsTheLargestMeasuredN) {
