@@ -297,7 +297,7 @@ class PredictSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--global-batch is for traces",
                     "for a table of step times: --batch-per-worker, which is the global batch / (N · accumulation)");
     if (!inter_node_.empty())
-      throw Failure(ExitCode::usage, "--inter-node is for traces; a table of step times shows how its steps grow");
+      throw Failure(ExitCode::usage, "--inter-node is for traces; a table of step times has no message sizes");
     if (!sharing_.empty())
       throw Failure(ExitCode::usage, "--sharing is for traces; a table of step times has no cores");
     constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;

@@ -141,7 +141,7 @@ void MeasuredCurves::convert_accumulation(MeasuredStep& step, const StepRow& fro
   step.micro_s = before_s + exposed_s * ((one_accumulation() ? rounds : std::sqrt(rounds)) - 1.0);
   step.low_s *= step.micro_s / before_s;
   step.high_s *= step.micro_s / before_s;
-  if (one_accumulation() && !alone_->empty()) return;
+  // Equal in each micro-batch, or once a step: the table does not show which.
   const auto [low_s, high_s] = std::minmax({before_s, step.micro_s, before_s + most_exposed_s * (rounds - 1.0)});
   step.low_s = std::min(step.low_s, low_s);
   step.high_s = std::max(step.high_s, high_s);

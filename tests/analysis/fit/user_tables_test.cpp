@@ -50,6 +50,20 @@ TEST(UserTables, AnotherAccumulationKeepsThePredictionInItsInterval) {
   for (const std::int64_t accumulation : {1, 2, 16}) expect_inside(four.predict(asked(16, 8, 16, accumulation)));
 }
 
+// What 8 ranks lose may occur once a step, or in each micro-batch.
+TEST(UserTables, TheIntervalOfAnotherAccumulationContainsBothKindsOfLoss) {
+  const auto expect_both = [](const StepTable& table, std::int64_t accumulation, double once_s, double each_s) {
+    const TablePrediction prediction = table.predict(asked(8, 8, 32, accumulation));
+    EXPECT_LE(prediction.low_s, std::min(once_s, each_s));
+    EXPECT_GE(prediction.high_s, std::max(once_s, each_s));
+  };
+  const StepTable four({row(1, 1, 32, 1.2, 4), row(8, 1, 32, 1.272, 4), row(16, 2, 32, 1.273, 4)});
+  expect_both(four, 1, 0.3 + 0.072, 0.318);
+  expect_both(four, 8, 2.4 + 0.072, 8 * 0.318);
+  const StepTable one({row(1, 1, 32, 0.3), row(8, 1, 32, 0.318), row(16, 2, 32, 0.3183)});
+  expect_both(one, 4, 1.2 + 0.018, 4 * 0.318);
+}
+
 // The full node is 6 % slower than two nodes: noise, and no reason to replace what was measured on eight.
 TEST(UserTables, MeasuredStepsOfSeveralNodesStay) {
   const StepTable table({row(1, 1, 64, .2), row(4, 1, 64, .205), row(8, 1, 64, .225), row(16, 2, 64, .212),
