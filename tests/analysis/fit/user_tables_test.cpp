@@ -353,6 +353,22 @@ TEST(UserTables, StrongScalingThatHasStoppedMayTakeLonger) {
   EXPECT_THAT(measured.note, HasSubstr("a line in the batch"));
 }
 
+// A global batch of 4096 samples of 0.75 ms. Communication between nodes takes 45 ms · 4/3 · (n - 1)/n; half of a rank's
+// compute hides it up to N = 32. Beyond, half of the compute is less.
+TEST(UserTables, ASmallerBatchExposesWhatALargerOneHid) {
+  const auto law = [](std::int64_t n) {
+    const double compute_s = 3.072 / static_cast<double>(n), nodes = static_cast<double>((n + 7) / 8);
+    return compute_s + std::max(0.0, 0.06 * (nodes - 1.0) / nodes - 0.5 * compute_s);
+  };
+  std::vector<StepRow> rows;
+  for (const std::int64_t n : {1, 8, 16, 32}) rows.push_back(row(n, (n + 7) / 8, 4096 / n, law(n)));
+  EXPECT_NEAR(rows.back().step_s, 3.072 / 32.0, 1e-9) << "nothing is exposed";
+  const StepTable table(rows);
+  for (const std::int64_t n : {64, 128, 256}) expect_covers(table.predict(asked(n, 8, 4096 / n)), law(n));
+  const TablePrediction between = table.predict(asked(24, 8, 171));
+  EXPECT_LT(between.high_s / between.low_s, 1.7) << "N = 32 hides its communication with less compute";
+}
+
 // Throughput that stays constant may be limited by links, by storage or by power.
 TEST(UserTables, StepTimesAloneDoNotNameTheSharedResource) {
   std::vector<StepRow> rows = weak_scaling(64, [](double n) { return 0.1 * n; });
