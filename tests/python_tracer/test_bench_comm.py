@@ -43,7 +43,7 @@ class BenchComm(unittest.TestCase):
         return {size: statistics.median(values) for size, values in times.items()}
 
     def test_two_ranks_are_timed_and_added_to_a_job(self):
-        done = self.ddpprof("bench-comm", "--out", "links.db", "--limit", 60, "--", *LAUNCHER)
+        done = self.ddpprof("bench-comm", "--out", "links.db", "--limit", 120, "--", *LAUNCHER)
         self.assertEqual(self.rows("links.db", "SELECT kind, world_size, backend, device, nodes FROM measurement"),
                          [("bench-comm", 2, "gloo", "cpu", 1)])
         self.assertEqual(self.rows("links.db", "SELECT COUNT(DISTINCT rank), COUNT(*) FROM shard"), [(2, 2)])
@@ -57,7 +57,7 @@ class BenchComm(unittest.TestCase):
         # A job's database: the fit of the all-reduce then has the points of the sweep.
         self.ddpprof("record", "--tracer", "torch", "--out", "job.db", "--steps", "4-13", "--", *TORCHRUN, FOLDER / "train.py")
         before = self.rows("job.db", "SELECT points FROM fit WHERE name = 'all_reduce'")
-        added = self.ddpprof("bench-comm", "--append", "job.db", "--limit", 60, "--", *LAUNCHER)
+        added = self.ddpprof("bench-comm", "--append", "job.db", "--limit", 120, "--", *LAUNCHER)
         after = self.rows("job.db", "SELECT points FROM fit WHERE name = 'all_reduce'")
         self.assertGreaterEqual(after[0][0], (before[0][0] if before else 0) + len(self.medians_ns("links.db", "all_reduce")) - 1,
                                 added.stderr)
