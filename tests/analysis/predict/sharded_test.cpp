@@ -44,7 +44,9 @@ TEST_F(Sharded, KernelsOfNoUnitAreCompute) {
     if (workers == 1) continue;
     EXPECT_NEAR(row.other_s, 0.25 * other_s, 1e-6) << workers;
     EXPECT_NEAR(row.step_s, row.compute_s + row.exposed_s + row.skew_s + row.other_s, 1e-9) << workers;
-    if (workers == 2) EXPECT_NEAR(row.compute_s, compute_s(2) + 0.75 * other_s, 1e-6);
+    if (workers == 2) {
+      EXPECT_NEAR(row.compute_s, compute_s(2) + 0.75 * other_s, 1e-6);
+    }
   }
 }
 

@@ -128,9 +128,9 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
     const Report full = build_report(run.database, "summary", metrics::OverlapRule::intersection, tables_of(made));
     EXPECT_LE(line_count(screen), answer_lines);
     const std::vector<metrics::Configuration> configurations = metrics::read_configurations(run.database.sql());
-    const std::size_t warnings = main_warnings(run.database, configurations, 99).rows.size();
-    const bool without_room = warnings > 0 && table_named(screen, "main_warnings") == nullptr;
-    const std::string note = without_room ? "Warnings: " + std::to_string(warnings) + " (--report diagnostics). " : "";
+    const std::size_t kinds = main_warnings(run.database, configurations, 99).rows.size();
+    const bool without_room = kinds > 0 && table_named(screen, "main_warnings") == nullptr;
+    const std::string note = without_room ? "Warnings: " + std::to_string(kinds) + " (--report diagnostics). " : "";
     EXPECT_TRUE(screen.note.starts_with(note + "More: ")) << screen.note;
     if (without_room) ++seen["warnings without room"];
     const Cells cells(full);
