@@ -18,7 +18,6 @@
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"
-#include "analysis/import/trace/steps/lost_kernels.hpp"
 #include "analysis/import/trace/steps/step_notes.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 #include "analysis/import/trace/unrecorded.hpp"
@@ -74,7 +73,6 @@ class TrainingBuilder {
            "data parallel training with small further exchanges is assumed; if this is wrong, predictions are invalid. "
            "Record sizes: torch 2.1 or newer, nsys export --include-blobs=true");
     place_steps();
-    cut_ = leave_out_cut_steps(rank_.slices, host_.steps, placed_, training_.shard.steps);
     add_phases();
     add_model();
     add_totals();
@@ -409,8 +407,8 @@ class TrainingBuilder {
       std::int64_t idle_ns = idle_in(windows[i], time);
       for (const Window& window : other_waits[i]) idle_ns -= idle_in(window, waits.windows()[wait++]);
       shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns,
-                              times.whole().kernels > 0 && !cut_.all ? std::optional(idle_ns) : std::nullopt});
-      if (!cut_.all) idle_ns_.push_back(idle_ns);
+                              times.whole().kernels > 0 ? std::optional(idle_ns) : std::nullopt});
+      idle_ns_.push_back(idle_ns);
     }
   }
 
@@ -432,9 +430,7 @@ class TrainingBuilder {
   }
 
   void report_missing_data() {
-    for (Note& one : cut_.notes) training_.notes.push_back(std::move(one));
-    const auto placed = static_cast<std::int64_t>(placed_.size());
-    for (Note& one : notes_on_steps(host_, placed, empty_steps_ - cut_.without_work, rank_.steps_advice))
+    for (Note& one : notes_on_steps(host_, static_cast<std::int64_t>(placed_.size()), empty_steps_, rank_.steps_advice))
       training_.notes.push_back(std::move(one));
     for (Note& one : notes_on_durations(training_.shard.steps, idle_ns_)) training_.notes.push_back(std::move(one));
     if (training_.sharding.unassigned > 0 && !training_.sharding.units.empty())
@@ -453,8 +449,7 @@ class TrainingBuilder {
   std::vector<const HostStep*> placed_;  // one per step of the shard
   std::vector<Collective> collectives_;
   std::optional<LaunchOrder> order_;
-  std::vector<std::int64_t> idle_ns_;  // per step, without waits for data; empty if kernels are missing
-  CutSteps cut_;
+  std::vector<std::int64_t> idle_ns_;  // per step, without waits for data
   std::int64_t empty_steps_ = 0, computing_devices_ = 0;
 };
 

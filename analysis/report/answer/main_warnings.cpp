@@ -10,7 +10,7 @@ namespace ddpprof::report {
 namespace {
 
 // Codes with the largest and with the smallest effect on the answer, each in order. All other codes are between them.
-constexpr std::array<std::string_view, 26> first_codes = {"steps_without_reduction",
+constexpr std::array<std::string_view, 25> first_codes = {"steps_without_reduction",
                                                           "several_updates",
                                                           "graphs_as_a_whole",
                                                           "graphs_left_out",
@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, 26> first_codes = {"steps_without_reducti
                                                           "no_steps",
                                                           "device_not_recorded",
                                                           "collective_kernels_unknown",
-                                                          "kernels_lost",
                                                           "file_damaged",
                                                           "truncated",
                                                           "cycle_unfinished",

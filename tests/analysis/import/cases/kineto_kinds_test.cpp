@@ -366,7 +366,6 @@ TEST(cases_of_buckets, TheMapOfUsedParametersIsNoBucket) {
 TEST(cases_of_lost_kernels, AreNotTakenForGradientAccumulation) {
   MadeTrace made;
   made.steps = 4;
-  made.launches = false;
   TraceText trace = made.trace();
   std::erase_if(trace.events, [](const std::string& event) {  // the first step's all-reduce
     return event.find("ncclDevKernel") != std::string::npos && event.find("\"correlation\": 1002") != std::string::npos;
