@@ -30,9 +30,9 @@ double uncertain_waiting_s(const Predictor& predictor, const StepCase& at) {
   const StepProfile& measured = *at.profile;
   if (at.measured) return 0.0;
   const Terms terms = predictor.modelled(at);
-  const double measured_s = stats::median(measured.step_s);
-  const double exposed_s = std::max(0.0, terms.exposed_s - measured_s * measured.shares.exposed);
-  const double skew_s = std::max(0.0, terms.skew_s - measured_s * measured.shares.skew);
+  const Terms before = predictor.modelled(predictor.prepared().model.case_at(measured.machine.workers));
+  const double exposed_s = std::max(0.0, terms.exposed_s - before.exposed_s);
+  const double skew_s = std::max(0.0, terms.skew_s - before.skew_s);
   if (measured.waits_unseen) return exposed_s + skew_s;
   const double late_s = measured.straggler_s;
   const double lasting = late_s > 0.0 ? std::min(1.0, measured.slowest_rank_s / late_s) : 0.0;
