@@ -212,7 +212,8 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
       const Table warnings = main_warnings_table(source, SIZE_MAX);
       if (!warnings.rows.empty() &&
           std::ranges::find(report.tables, warnings.name, &Table::name) == report.tables.end())
-        report.note = "Warnings: " + std::to_string(warnings.rows.size()) + " (--report diagnostics). " + report.note;
+        report.note = "Warnings: " + std::to_string(warnings.rows.size()) +
+                      " (--report diagnostics). More: ddpprof report FILE.db --full; one subject: --report NAME.";
       return report;
     }
     const auto add = [&](Table table, const Part& part) {

@@ -211,7 +211,7 @@ TEST_F(Skew, TheAnswerNamesTheRankThatCostsTheOthersMost) {
   for (const Row& row : summary.tables.at(0).rows)
     if (row.at(0) == Cell("ddp slow rank")) answer = std::get<std::string>(row.at(1));
   const std::string found =
-      "At N = 2 rank 1 arrives last in 100 % of the collectives, which costs the other ranks 15 % of the step";
+      "At N = 2 rank 1 arrives last in 100 % of the collectives, which costs the other ranks 15.0 % of the step";
   EXPECT_EQ(answer, found + ": --report skew.");
   // The parts of the step have less waiting than the rank costs.
   const Source source{run_.database.sql(), metrics::read_configurations(run_.database.sql())};
