@@ -40,7 +40,7 @@ struct Form {
   // The form of the job's own all-reduces on one host, if the curves are of hosts and these are not; else null. A log of
   // links between hosts does not change the links inside a host.
   std::shared_ptr<const Form> inside = nullptr;
-  // The ranks that one host has for certain: the N of these all-reduces, or the ranks of a host of the curves.
+  // Up to this N all ranks fit on one host: the N of these all-reduces, or the ranks of a host in the curves.
   std::int64_t ranks_inside = 0;
 
   std::string name() const;

@@ -208,8 +208,8 @@ Report build_report(store::Database& database, std::string_view name, metrics::O
     if (has_any(*found, {answer_table, helps_table, dedicated_table, choice_table}) && of_the_scenario.outlook)
       source.outlook = of_the_scenario.outlook();
     if (name == answer_report) {
-      report.tables = one_screen(source, answer_lines - 2);
       const Table warnings = main_warnings_table(source, SIZE_MAX);
+      report.tables = one_screen(source, warnings, answer_lines - 2);
       if (!warnings.rows.empty() &&
           std::ranges::find(report.tables, warnings.name, &Table::name) == report.tables.end())
         report.note = "Warnings: " + std::to_string(warnings.rows.size()) +

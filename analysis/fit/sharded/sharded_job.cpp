@@ -118,12 +118,15 @@ std::int64_t shards_of(const ShardedRanks& ranks) {
 
 using ByPlace = std::map<std::pair<std::int64_t, std::int64_t>, ShardedRanks>;  // by N and hosts
 
+std::string other_threads_than(std::int64_t measurement) {
+  return "it has another number of threads per rank than measurement " + std::to_string(measurement);
+}
+
 // Adds ranks with other threads than the job's if their N has no other measurement.
 void add_other_threads(ByPlace& found, ByPlace& others, std::int64_t first, ShardedJob& job) {
   for (auto& [place, ranks] : others)
     if (const auto& [known, added] = found.try_emplace(place, ranks); !added)
-      for (const std::int64_t id : ranks.measurements)
-        job.left_out[id] = "it has another number of threads per rank than measurement " + std::to_string(first);
+      for (const std::int64_t id : ranks.measurements) job.left_out[id] = other_threads_than(first);
 }
 
 }  // namespace
@@ -172,8 +175,7 @@ ShardedJob sharded_job(SQLite::Database& sql) {
     const std::int64_t threads = query.getColumn(8).getInt64();
     ShardedRanks& ranks = (job.has_threads(threads) ? found : of_other_threads)[{workers, nodes}];
     if (!ranks.measurements.empty() && !job.has_threads(threads) && ranks.threads != threads) {
-      job.left_out[id] =
-          "it has another number of threads per rank than measurement " + std::to_string(ranks.measurements.front());
+      job.left_out[id] = other_threads_than(ranks.measurements.front());
       continue;
     }
     ranks.workers = workers;

@@ -65,7 +65,6 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
   }
   const double each = static_cast<double>(rows.size()) / static_cast<double>(points_.size());
   scatter_ = std::sqrt(1.0 + 1.0 / each) * std::max(widened(noise_of_repeats(repeats)), widened(noise_of_points()));
-  constexpr double normal_90 = 1.645;
   const double most_scatter = std::log(most_noise_ratio) / normal_90;
   contradict_ = scatter_ > most_scatter;
   scatter_ = std::min(scatter_, most_scatter);

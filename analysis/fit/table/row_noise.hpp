@@ -10,6 +10,9 @@ namespace ddpprof::fit {
 // Equal rows of which one takes this many times as long as another are no noise: a row is wrong or of another job.
 inline constexpr double most_noise_ratio = 1.8;
 
+// Standard deviations to the ends of the normal distribution's 90 % interval.
+inline constexpr double normal_90 = 1.645;
+
 struct RowNoise {
   double sd = 0.0;       // standard deviation of ln(step) of one measurement
   double freedom = 0.0;  // degrees of freedom of the rows that determine it

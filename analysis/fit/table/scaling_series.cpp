@@ -6,14 +6,13 @@
 #include <numbers>
 
 #include "analysis/fit/batch_fit.hpp"
+#include "analysis/fit/table/row_noise.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
 namespace {
-
-constexpr double normal_90 = 1.645;  // standard deviations to the ends of the normal distribution's 90 % interval
 
 constexpr double noise_tolerance = 1.05;  // a smaller difference of two measured steps has no meaning
 

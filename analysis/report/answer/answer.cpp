@@ -440,12 +440,11 @@ Table answer_of(const Source& source, const std::vector<GlanceStep>& steps) {
 
 Table answer_table(const Source& source) { return answer_of(source, glance_steps(source)); }
 
-std::vector<Table> one_screen(const Source& source, std::size_t most_lines) {
+std::vector<Table> one_screen(const Source& source, const Table& all_warnings, std::size_t most_lines) {
   const std::vector<GlanceStep> steps = glance_steps(source);
   constexpr std::size_t most_rows = 12, usual_rows = 6, fewest_rows = 4, least_rows = 2, most_warnings = 3;
   Table answer = answer_of(source, steps);
   const std::set<GlancePlace> named = named_places(answer, steps);
-  const Table all_warnings = main_warnings_table(source, SIZE_MAX);
   std::size_t rows = most_rows, warnings = most_warnings;
   bool notes = true;
   // Sentences of further strategies that are left out one after another.

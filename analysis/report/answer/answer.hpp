@@ -13,7 +13,7 @@ Table answer_table(const Source&);
 Table main_warnings_table(const Source&, std::size_t most);
 
 // The tables of the report `answer`: the answer, the steps at a glance, the main warnings. As text of default_width
-// they have at most `most_lines` lines.
-std::vector<Table> one_screen(const Source&, std::size_t most_lines);
+// they have at most `most_lines` lines. `all_warnings`: main_warnings_table() with every row.
+std::vector<Table> one_screen(const Source&, const Table& all_warnings, std::size_t most_lines);
 
 }  // namespace ddpprof::report
