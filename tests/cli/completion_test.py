@@ -34,8 +34,9 @@ def subcommands():
 
 
 def options(command):
-    """The options in the table of COMMAND --help."""
-    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", run(PROGRAM, command, "--help").stdout, re.MULTILINE))
+    """The options in the table of COMMAND --help, which names all forms of an option in one line: -h,--help."""
+    lines = re.findall(r"^  (-[\w,-]+)", run(PROGRAM, command, "--help").stdout, re.MULTILINE)
+    return {word for line in lines for word in line.split(",") if word.startswith("--")}
 
 
 class Shell(unittest.TestCase):
