@@ -224,12 +224,14 @@ std::vector<StrongScaling> predict_strong_scaling(store::Database& database, con
   return all;
 }
 
-Results fit_and_predict(store::Database& database, const PredictOptions& options,
-                        const LearningRateOptions& learning_rate_options) {
+Results fit_and_predict(store::Database& database, const PredictOptions& options) {
   Results results;
-  results.learning_rates = learning_rates(learning_rate_options);
-  write_learning_rates(database, learning_rate_options);
   validate(options);
+  if (const std::vector<StepRow> steps = stored_steps(database); !steps.empty()) {
+    results.predicted = predict_steps(steps, options);
+    write_predictions(database, results.predicted);
+    return results;
+  }
   PredictResult sharded = predict_sharded(database.sql(), options);
   const std::shared_ptr<const Models> models = models_beside(database, options, sharded);
   if (models) {
@@ -240,6 +242,14 @@ Results fit_and_predict(store::Database& database, const PredictOptions& options
   write_fits(database, results.fit);
   write_predictions(database, results.predicted);
   if (models && results.predicted.predictions.empty()) nothing_predicted(*models, results.predicted);
+  return results;
+}
+
+Results fit_and_predict(store::Database& database, const PredictOptions& options,
+                        const LearningRateOptions& learning_rate_options) {
+  write_learning_rates(database, learning_rate_options);
+  Results results = fit_and_predict(database, options);
+  results.learning_rates = learning_rates(learning_rate_options);
   return results;
 }
 

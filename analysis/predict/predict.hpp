@@ -67,8 +67,10 @@ struct Results {
   std::vector<LearningRate> learning_rates;
 };
 
-// Fits, predicts, and writes the tables fit, prediction and learning_rate and the diagnostics of fits and predictions.
-// If nothing can be predicted, the fits and the reason are written before NotSupported is thrown.
+// Fits, predicts, and writes the tables fit and prediction and the diagnostics of fits and predictions, from one reading
+// of the measurements; with options of learning rates, the table learning_rate, too. If nothing can be predicted, the
+// fits and the reason are written before NotSupported is thrown.
+Results fit_and_predict(store::Database&, const PredictOptions&);
 Results fit_and_predict(store::Database&, const PredictOptions&, const LearningRateOptions&);
 
 void write_fits(store::Database&, const FitSummary&);

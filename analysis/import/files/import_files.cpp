@@ -91,18 +91,6 @@ FilesImport import_files(store::Database& into, const InputFiles& files, ImportO
   return done;
 }
 
-namespace {
-
-// Writes nothing if the database has neither ddp nor dp; predict_all then predicts a sharded training, or refuses.
-void write_fits_of_ddp(store::Database& database) {
-  try {
-    fit::write_fits(database, fit::fit_database(database));
-  } catch (const fit::NotSupported&) {
-  }
-}
-
-}  // namespace
-
 std::string fit_imports(store::Database& database, const std::optional<fit::PredictOptions>& asked) {
   fit::write_fits(database, {});
   fit::write_predictions(database, {});
@@ -110,8 +98,7 @@ std::string fit_imports(store::Database& database, const std::optional<fit::Pred
     fit::PredictOptions options = asked.value_or(fit::PredictOptions{});
     if (!asked) options.workers = workers_to_predict(database);
     if (options.workers.empty()) return "";
-    if (fit::stored_steps(database).empty()) write_fits_of_ddp(database);
-    fit::write_predictions(database, fit::predict_all(database, options));
+    fit::fit_and_predict(database, options);
     return "";
   } catch (const fit::NotSupported& error) {
     fit::PredictResult none;

@@ -26,7 +26,9 @@ void LaunchOrder::add(const Slice& slice) {
                                            moments_ns_.begin());
   const std::pair stream{slice.device, slice.stream};
   if (slice.work == Work::copy || slice.work == Work::set) {
-    Bounds& copies = copies_.try_emplace(stream, no_work()).first->second;
+    auto found = copies_.find(stream);
+    if (found == copies_.end()) found = copies_.emplace(stream, no_work()).first;
+    Bounds& copies = found->second;
     copies.ends[at] = std::max(copies.ends[at], slice.end_ns);
     copies.starts[at] = std::min(copies.starts[at], slice.start_ns);
     return;

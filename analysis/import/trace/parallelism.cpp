@@ -316,9 +316,8 @@ ParallelismNote note_of(const Recognised& recognised) {
     case Parallelism::sharded:
       return {
           "sharded_data_parallel", "sharded data parallel: " + recognised.why,
-          "FSDP with annotated units is reported (--report sharding), and predicted as fsdp if two or more ranks were "
-          "recorded. Otherwise it is reported, not predicted: profile the same model under DDP and use predict "
-          "--what-if strategy=zero3"};
+          "it is reported, not predicted, because its units are not annotated as FSDP's are: profile the same model under "
+          "DDP and use predict --what-if strategy=zero3"};
     case Parallelism::one_process:
       return {"not_data_parallel", "DataParallel in one process: " + recognised.why,
               "it is reported, not predicted; to predict DDP, profile the model on one device, or under DDP"};

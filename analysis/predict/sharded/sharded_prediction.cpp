@@ -157,9 +157,9 @@ void add_other_threads(const ShardedJob& job, std::vector<Note>& notes) {
     if (!job.has_threads(ranks.threads))
       notes.push_back(note(
           "threads_of_one_n",
-          "fsdp at N = " + std::to_string(ranks.workers) + " was measured with " + std::to_string(ranks.threads) +
-              " threads per rank, and other N are predicted from ranks with " + std::to_string(job.threads_per_rank) +
-              ": a part of the difference between them, and of the efficiency, is due to the threads",
+          "fsdp: N = " + std::to_string(ranks.workers) + " has " + std::to_string(ranks.threads) +
+              " threads per rank, predictions " + std::to_string(job.threads_per_rank) +
+              ": the efficiency depends on the threads, too",
           "set OMP_NUM_THREADS for all N and measure again to compare equal ranks"));
 }
 

@@ -67,7 +67,7 @@ TEST_F(Sharded, OneRankWithMoreThreadsShowsItsOwnStep) {
   EXPECT_NEAR(rows.at(1).step_s, compute_s(1) + other_s, 1e-6);
   EXPECT_EQ(rows.at(1).note, "");
   EXPECT_NEAR(rows.at(2).efficiency, rows.at(1).step_s / rows.at(2).step_s, 1e-9);
-  EXPECT_TRUE(noted("threads_of_one_n", "fsdp at N = 1 was measured with 2 threads per rank"));
+  EXPECT_TRUE(noted("threads_of_one_n", "fsdp: N = 1 has 2 threads per rank, predictions 1"));
   EXPECT_FALSE(noted("measurement_left_out", ""));
   // The optimizer of N = 1 takes twice as long as that of N = 2, or longer with one thread: all of it shrinks.
   EXPECT_NEAR(rows.at(8).compute_s, compute_s(8), 1e-6);
