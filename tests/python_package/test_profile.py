@@ -7,6 +7,7 @@ import unittest
 from package import FOLDER, PROGRAM, environment, temporary_folder
 
 import ddpprof
+from tiers import LONG, long_test
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 FIRST, LAST = 5, 20
@@ -48,7 +49,7 @@ class Profile(unittest.TestCase):
 
     def test_a_launcher_of_several_processes_without_a_process_group(self):
         """mpirun and srun set these variables. Their processes may be ranks, or trainings of their own."""
-        for variable in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+        for variable in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")[:2 if LONG else 1]:
             (facts,) = self.train(**{variable: "2"})
             self.assertEqual(len(facts["warnings"]), 1)
             self.assertIn("the launcher started 2 processes", facts["warnings"][0])
@@ -66,6 +67,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(len(facts["warnings"]), 1)
         self.assertIn("an exception left the block before step 21", facts["warnings"][0])
 
+    @long_test  # of one rank of two: below
     def test_an_exception_after_the_window_keeps_the_recording(self):
         (facts,) = self.train("--raise-at", 25)
         self.assertEqual((facts["done"], facts["warnings"], self.left()), (25, [], ["job.db"]))
@@ -78,7 +80,7 @@ class Profile(unittest.TestCase):
         self.check_database(first, 2)
 
     def test_one_rank_that_cannot_record(self):
-        for rank in (0, 1):
+        for rank in (0, 1) if LONG else (1,):
             facts = self.train("--without-tracer", "--only-rank", rank, command=TORCHRUN, ranks=2)
             for one in facts:
                 self.assertEqual((one["done"], one["database"], one["hooks"]), (30, None, 0))

@@ -43,24 +43,24 @@ class BenchComm(unittest.TestCase):
         return {size: statistics.median(values) for size, values in times.items()}
 
     def test_two_ranks_are_timed_and_added_to_a_job(self):
-        done = self.ddpprof("bench-comm", "--out", "links.db", "--limit", 120, "--", *LAUNCHER)
-        self.assertEqual(self.rows("links.db", "SELECT kind, world_size, backend, device, nodes FROM measurement"),
-                         [("bench-comm", 2, "gloo", "cpu", 1)])
-        self.assertEqual(self.rows("links.db", "SELECT COUNT(DISTINCT rank), COUNT(*) FROM shard"), [(2, 2)])
+        self.ddpprof("record", "--tracer", "torch", "--out", "job.db", "--steps", "4-13", "--", *TORCHRUN, FOLDER / "train.py")
+        before = self.rows("job.db", "SELECT points FROM fit WHERE name = 'all_reduce'")
+        done = self.ddpprof("bench-comm", "--append", "job.db", "--limit", 120, "--", *LAUNCHER)
+        self.assertEqual(self.rows("job.db", "SELECT kind, world_size, backend, device, nodes FROM measurement WHERE kind = "
+                                             "'bench-comm'"), [("bench-comm", 2, "gloo", "cpu", 1)])
+        self.assertEqual(self.rows("job.db", "SELECT COUNT(DISTINCT rank), COUNT(*) FROM shard JOIN measurement ON "
+                                             "measurement.id = measurement_id WHERE kind = 'bench-comm'"), [(2, 2)])
         for op in ("all_reduce", "all_gather", "reduce_scatter"):
             self.assertIn(op, done.stdout)
-            medians = self.medians_ns("links.db", op)
+            medians = self.medians_ns("job.db", op)
             self.assertEqual(min(medians), 1024)
             self.assertGreaterEqual(max(medians), 16 << 20)
             self.assertGreater(medians[16 << 20], 2 * medians[1 << 20], "times grow with the size")
-        self.assertFalse((self.folder / "links.db.comm").exists())
-        # A job's database: the fit of the all-reduce then has the points of the sweep.
-        self.ddpprof("record", "--tracer", "torch", "--out", "job.db", "--steps", "4-13", "--", *TORCHRUN, FOLDER / "train.py")
-        before = self.rows("job.db", "SELECT points FROM fit WHERE name = 'all_reduce'")
-        added = self.ddpprof("bench-comm", "--append", "job.db", "--limit", 120, "--", *LAUNCHER)
+        self.assertFalse((self.folder / "job.db.comm").exists())
+        # The fit of the job's all-reduce then has the points of the sweep.
         after = self.rows("job.db", "SELECT points FROM fit WHERE name = 'all_reduce'")
-        self.assertGreaterEqual(after[0][0], (before[0][0] if before else 0) + len(self.medians_ns("links.db", "all_reduce")) - 1,
-                                added.stderr)
+        self.assertGreaterEqual(after[0][0], (before[0][0] if before else 0) + len(self.medians_ns("job.db", "all_reduce")) - 1,
+                                done.stderr)
         self.assertNotIn("not used", self.ddpprof("predict", "job.db", "--workers", "4").stdout)
 
     @long_test
