@@ -14,6 +14,7 @@
 #include "analysis/predict/prediction_notes.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "analysis/predict/sharded/sharded_prediction.hpp"
+#include "analysis/predict/standard_changes.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "simulator/scaling/knee.hpp"
 
@@ -54,7 +55,9 @@ void add_next_measurement(PredictResult& result, const Predictor& predictor, std
   if (!next) return;
   result.next[strategy] = *next;
   result.notes.push_back(next_measurement_note(*next, strategy, workers, predictor.job().options().confidence,
-                                               predictor.job().models().measured.imported));
+                                               predictor.job().models().measured.imported,
+                                               !predictor.job().options().dedicated &&
+                                                   shares_cores(predictor.job(), next->workers)));
 }
 
 void add_next_batch(PredictResult& result, const Predictor& predictor, std::int64_t workers) {

@@ -183,21 +183,19 @@ Note host_bound_note(const std::string& strategy, std::int64_t workers, double s
 }
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
-                           double confidence, bool imported) {
-  const std::string count = std::to_string(next.workers), at = "N = " + count;
-  std::string what = strategy + " at " + at;
-  std::string advice =
-      imported ? "run the job with " + count + " ranks, and add its traces with import --append or record --append"
-               : "add " + count + " to the measured worker counts";
+                           double confidence, bool imported, bool shared) {
+  const std::string count = std::to_string(next.workers);
+  std::string what = "N = " + count + (shared ? " on these cores" : "");
+  std::string advice = imported ? "run the job with " + count + " ranks, with record --append or import --append"
+                                : "add " + count + " to the measured worker counts";
   if (next.bench_comm) {
-    what = "all-reduces alone at " + at;
+    what = "all-reduces alone at " + what;
     advice = imported ? "give an nccl-tests log of these links (import it, or predict --all-reduce)"
                       : "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts";
   }
   return make_note("info", "measure_next",
-                   at_workers(strategy, workers) + ": a measurement of " + what + " would narrow the " +
-                       percent(confidence) + " interval most, to about " + percent(next.then / next.now) +
-                       " of its width",
+                   at_workers(strategy, workers) + ": measuring " + what + " would narrow the " + percent(confidence) +
+                       " interval most, to about " + percent(next.then / next.now) + " of its width",
                    advice);
 }
 

@@ -36,9 +36,10 @@ std::string batch_assumption(const MeasuredJob&, const WhatIf&);
 Note communication_bound_note(const Knee&);
 // `share`: of the step at this N, in which the device waits for launches.
 Note host_bound_note(const std::string& strategy, std::int64_t workers, double share);
-// `imported`: the data are imports or recordings, so that the job is run outside of ddpprof run.
+// `imported`: the data are imports or recordings, so that the job is run outside of ddpprof run. `shared`: the measured
+// ranks will share cores.
 Note next_measurement_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence,
-                           bool imported);
+                           bool imported, bool shared);
 Note next_batch_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence,
                      bool imported);
 Note batch_assumed_note(const std::string& strategy, const std::string& assumption);

@@ -216,11 +216,14 @@ std::string scaling_sentence(const Source& source, const Curve& curve) {
     if (value_of<std::string>(knees, row, "strategy") == curve.front().strategy &&
         value_of<double>(knees, row, "threshold") == scaling::communication_bound_share)
       if (const auto knee = value_of<std::int64_t>(knees, row, "knee_workers")) {
-        text += fmt::format("{}{} is more than half of the step from N = {} on.", text.empty() ? "" : " ",
-                            communication_unknown(source, curve.front().strategy)
-                                ? "Communication or another shared resource"
-                                : "Communication",
-                            *knee);
+        const bool shared = fastest_with_own_cores(curve).has_value();
+        std::string sentence = fmt::format(
+            "{}communication{} is more than half of the step from N = {} on.", shared ? "on these cores, " : "",
+            communication_unknown(source, curve.front().strategy) ? " or another shared resource"
+                                                                  : " as a whole",
+            *knee);
+        sentence.front() = shared ? 'O' : 'C';
+        text += (text.empty() ? "" : " ") + sentence;
         break;
       }
   return text;
@@ -268,12 +271,24 @@ const Row* best_change(const Table& table, const std::string& strategy, std::str
   return nullptr;
 }
 
-std::string gain_text(const Table& table, const Row& row) {
+// Returns what the job has now, for a change of its micro-batch or accumulation; empty for other changes and if the
+// measurements differ.
+std::string instead_of(const Source& source, const std::string& strategy, const std::string& change) {
+  const bool accumulation = change.starts_with("accumulation="), batch = change.starts_with("batch_per_worker=");
+  if ((!accumulation && !batch) || change.find(',') != std::string::npos) return "";
+  std::set<std::int64_t> now;
+  for (const metrics::Configuration& one : source.configurations)
+    if (one.strategy == strategy) now.insert(accumulation ? one.accumulation : one.batch_per_worker);
+  return now.size() == 1 && *now.begin() > 0 ? fmt::format(" instead of {}", *now.begin()) : "";
+}
+
+std::string gain_text(const Source& source, const Table& table, const Row& row) {
   const auto real = [&](const char* column) { return value_of<double>(table, row, column).value_or(1.0); };
   const auto number = [&](const char* column) { return units::format_significant(real(column), 3); };
-  const std::string change = *value_of<std::string>(table, row, "change"), low = number("speedup_low"),
-                    high = number("speedup_high");
-  const std::string_view needs = fit::change_requires(change);
+  const std::string asked = *value_of<std::string>(table, row, "change"), low = number("speedup_low"),
+                    high = number("speedup_high"),
+                    change = asked + instead_of(source, *value_of<std::string>(table, row, "strategy"), asked);
+  const std::string_view needs = fit::change_requires(asked);
   const bool named = needs == "a larger global batch" || needs == "more memory in each rank";
   const std::string price = named ? fmt::format(", with {}", needs) : "";
   // The best case of an interval is not its middle.
@@ -308,15 +323,15 @@ std::string helps_sentence(const Source& source, const Curve& curve) {
   });
   if (any == table->rows.end() || (!compared && machine == nullptr)) return "";
   std::string text = fmt::format("At N = {} ", *value_of<std::int64_t>(*table, *any, "workers"));
-  text += setting != nullptr ? gain_text(*table, *setting)
+  text += setting != nullptr ? gain_text(source, *table, *setting)
           : compared         ? std::string("no usual setting is certain to raise the throughput")
                              : std::string("no usual setting can be predicted");
   if (setting != nullptr)
     if (const std::int64_t other = faster_without(curve, *value_of<std::int64_t>(*table, *any, "workers"),
                                                   value_of<double>(*table, *setting, "speedup").value_or(1.0)))
       text += fmt::format(" (still less than N = {} has)", other);
-  if (likely != nullptr && likely != setting) text += "; uncertain: " + gain_text(*table, *likely);
-  return text + (machine != nullptr ? "; other hardware: " + gain_text(*table, *machine) : "") + ".";
+  if (likely != nullptr && likely != setting) text += "; uncertain: " + gain_text(source, *table, *likely);
+  return text + (machine != nullptr ? "; other hardware: " + gain_text(source, *table, *machine) : "") + ".";
 }
 
 std::string rate_or_factor(const Table& table, const Row& row, const char* rate, const char* factor) {

@@ -112,23 +112,25 @@ std::string measured_interval(const GlanceStep& step) {
 }
 
 // Says which intervals low and high are, unless all rows have the same kind. Rows of few repeats have a lower confidence.
-std::string note_of_intervals(const std::vector<GlanceStep>& steps) {
-  std::map<std::string, std::set<std::int64_t>> measured;
+std::string note_of_intervals(const std::vector<const GlanceStep*>& rows) {
+  std::map<std::string, std::vector<std::string>> measured;
   std::optional<double> predicted;
-  bool differ = false;
-  for (const GlanceStep& step : steps) {
-    if (step.measured)
-      measured[measured_interval(step)].insert(step.workers);
+  bool differ = false, several = false;
+  for (const GlanceStep* row : rows) several |= row->strategy != rows.front()->strategy;
+  for (const GlanceStep* row : rows) {
+    differ |= row->confidence != rows.front()->confidence;
+    if (row->measured)
+      measured[measured_interval(*row)].push_back(several ? fmt::format("{} N = {}", row->strategy, row->workers)
+                                                          : std::to_string(row->workers));
     else if (!predicted)
-      predicted = step.confidence;
+      predicted = row->confidence;
   }
-  for (const GlanceStep& step : steps) differ |= step.confidence != steps.front().confidence;
   if (measured.empty() || !differ) return "";
   std::string note = "low, high: ";
-  for (const auto& [interval, workers] : measured) {
+  for (const auto& [interval, places] : measured) {
     if (interval != measured.begin()->first) note += ", ";
     note += interval;
-    if (measured.size() > 1) note += fmt::format(" at N = {}", fmt::join(workers, ", "));
+    if (measured.size() > 1) note += fmt::format(" at {}{}", several ? "" : "N = ", fmt::join(places, ", "));
   }
   if (predicted) note += fmt::format(", and the {} interval of a prediction", fit::percent(*predicted));
   return note + ".";
@@ -153,7 +155,6 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
   table.name = "at_a_glance";
   table.title = "Steps, measured and predicted";
   table.empty = "No step was measured or predicted.";
-  table.note = note_of_intervals(steps);
   table.columns = {text("strategy", "strategy", true),
                    count("workers", "N", "workers"),
                    text("source", "source"),
@@ -201,6 +202,7 @@ Table glance_table(const std::vector<GlanceStep>& steps, std::size_t most, const
     else
       shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(closest));
   }
+  table.note = note_of_intervals(shown);
   for (const GlanceStep* step : shown)
     table.rows.push_back({step->strategy, step->workers > 0 ? Cell(step->workers) : Cell(),
                           std::string(step->measured ? "measured" : step->own_cores ? "own cores" : "predicted"), step->step_s, step->low_s,

@@ -78,7 +78,7 @@ inline void expect_true_comparisons(const std::string& strategy, const std::stri
     EXPECT_EQ(std::stoll(found[1]), *rivals.begin() < best->first ? *rivals.begin() : *rivals.rbegin()) << text;
   }
   const bool bound =
-      std::regex_search(text, found, std::regex("Communication is more than half of the step from N = (\\d+) on"));
+      std::regex_search(text, found, std::regex("ommunication as a whole is more than half of the step from N = (\\d+) on"));
   const Table* knees = table_named(full, "knee");
   std::optional<std::int64_t> knee;
   if (knees != nullptr)

@@ -291,7 +291,7 @@ TEST(Answer, StatesTheNumbersOfASmallRun) {
         << rows["ddp predicted"];
     EXPECT_EQ(
         rows["ddp scaling"],
-        "Throughput is highest at N = 8 (predicted, the largest N here). Communication is more than half of the step "
+        "Throughput is highest at N = 8 (predicted, the largest N here). Communication as a whole is more than half of the step "
         "from N = 8 on.");
     EXPECT_EQ(rows["ddp is bound"], "At N = 8 bandwidth.");
     EXPECT_FALSE(rows.contains("learning rate")) << "no caller computed it";

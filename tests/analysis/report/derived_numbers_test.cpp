@@ -56,7 +56,7 @@ TEST(ReportDerived, TheAnswerComesFirstInWords) {
   for (const char* sentence :
        {"N = 2: 125 ms per step", "1.60 × the throughput of N = 1 (weak efficiency 80.0 %)",
         "Throughput is highest at N = 64 (predicted with a wide interval, the largest N here), but "
-        "the intervals allow that N = 1 is as fast. Communication is more than half of the step from N = 4 on.",
+        "the intervals allow that N = 1 is as fast. Communication as a whole is more than half of the step from N = 4 on.",
         "N = 64: 200 ms to 40 s per step (90 %).",
         "At N = 64 bandwidth (the part of collectives that is proportional "
         "to their bytes)."})
