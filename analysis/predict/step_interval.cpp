@@ -33,7 +33,7 @@ double uncertain_waiting_s(const Predictor& predictor, const StepCase& at) {
   const Terms before = predictor.modelled(predictor.prepared().model.case_at(measured.machine.workers));
   const double exposed_s = std::max(0.0, terms.exposed_s - before.exposed_s);
   const double skew_s = std::max(0.0, terms.skew_s - before.skew_s);
-  if (measured.waits_unseen) return exposed_s + skew_s;
+  if (measured.waits_estimated) return exposed_s + skew_s;
   const double late_s = measured.straggler_s;
   const double lasting = late_s > 0.0 ? std::min(1.0, measured.slowest_rank_s / late_s) : 0.0;
   const double beside_host_s = std::min(terms.host_s, exposed_s + (1.0 - lasting) * skew_s);

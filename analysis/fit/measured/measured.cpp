@@ -297,7 +297,6 @@ Measured load(store::Database& database) {
     Pool& pool = pools[{info.strategy, machine.workers}];
     if (pool.profile.step_s.empty()) {
       set_setting(pool.profile, info);
-      pool.profile.waits_unseen = !waits.warning.empty();
       pool.profile.bucket_cap_mb = info.bucket_cap_mb;
       pool.profile.find_unused_parameters = info.find_unused_parameters;
       pool.profile.compressed = info.compressed;

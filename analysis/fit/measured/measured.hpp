@@ -89,7 +89,6 @@ struct StepProfile {
   double compute_noise = 0.0;    // relative standard error of the compute time
   double step_jitter = 0.0;      // spread of one rank's compute from step to step, relative
   double straggler_s = 0.0;      // how much later than the median rank the slowest arrives, median over steps
-  bool waits_unseen = false;     // an import without some ranks: transfer may be waiting for them
   double slowest_rank_s = 0.0;   // how much longer than the median rank one rank computes, each by its median step
   double unwrapped_s = 0.0;      // compute of the step without the DDP wrapper, 0 when not measured
   double overlapped_s = 0.0;     // communication that intersects compute

@@ -60,6 +60,28 @@ TEST(Imported, OneRanksWaitingIsNoLatencyThatGrowsWithN) {
               Contains(Field(&Note::message, HasSubstr("traces of 1 of 2 ranks represent all"))));
 }
 
+// All-reduces of one size do not show how much of their time was waiting. If all of it was, for a rank that is late in
+// all steps, the step does not grow.
+TEST(Imported, WithoutSomeRanksTheIntervalContainsThatTransferWasWaiting) {
+  TemporaryDatabase database("one_size");
+  synthetic::Truth truth = on_gpus();
+  truth.forward_s = 0.004;
+  truth.optimizer_s = 0.001;
+  truth.ready_s = {0.002, 0.004, 0.006, 0.008};
+  truth.bucket_bytes = {25 << 20, 25 << 20, 25 << 20, 25 << 20};
+  truth.copy_back_s_per_byte = 0.0;
+  synthetic::add_ddp(database.get(), truth, {2}, 3);
+  keep_rank_0(database.get(), 0.5e-3);
+  PredictOptions options;
+  options.workers = {2, 16};
+  const PredictResult result = predict_all(database.get(), options);
+  ASSERT_EQ(result.predictions.size(), 2U);
+  const Prediction &measured = result.predictions[0], &row = result.predictions[1];
+  EXPECT_GT(row.step_s, 1.05 * measured.step_s);
+  EXPECT_LE(row.step_low_s, 1.001 * measured.step_s);
+  EXPECT_GE(row.step_high_s, row.step_s);
+}
+
 TEST(Imported, TheWaitIsFoundOnlyIfRanksAreMissing) {
   TemporaryDatabase database("waits");
   synthetic::add_ddp(database.get(), on_gpus(), {2}, 3);
