@@ -27,7 +27,9 @@ std::vector<store::ClockExchange> exchanges_of(const LoadedShard& shard, std::sp
 
 std::string_view why_unknown(const LoadedShard* reference, const LoadedShard& shard) {
   if (!reference) return "rank 0 recorded nothing";
-  if (shard.clock) return "their common collectives are too few or contradict each other";
+  if (shard.clock)
+    return "they have fewer than 3 collectives in common that agree in kind and size, or the times of these contradict "
+           "each other";
   return "its host is another one or was restarted, and recorded no exchange with rank 0";
 }
 

@@ -171,6 +171,7 @@ TEST(SeveralFiles, SizesUnlikeOnTwoRanks) {
   const Imported imported =
       import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", unlike.text())});
   EXPECT_EQ(imported.counts().at("collectives_unlike"), 2);  // one on each rank
+  EXPECT_THAT(message_of(imported, "clock_unknown"), HasSubstr("that agree in kind and size"));
   EXPECT_EQ(imported.all().communication_ns, 6 * Sound::communication_ns);
 }
 
