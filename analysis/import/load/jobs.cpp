@@ -46,11 +46,6 @@ std::optional<TimeOfDay> time_of_day(const ReadRank& file) {
   return time.first_ns >= earliest_time_of_day_ns && time.last_ns >= time.first_ns ? std::optional(time) : std::nullopt;
 }
 
-// A training without any sign of other ranks.
-bool of_one_process(const ReadRank& file) {
-  return !known_rank(file) && !file.world_size && file.part.empty() && file.training.shard.collectives.empty();
-}
-
 class JobFinder {
  public:
   explicit JobFinder(std::span<const ReadRank> files) : files_(files) {}
@@ -306,6 +301,10 @@ class JobFinder {
 std::optional<std::int64_t> known_rank(const ReadRank& file) {
   if (file.rank) return file.rank;
   return file.part.empty() ? rank_in_name(file.file) : std::nullopt;
+}
+
+bool of_one_process(const ReadRank& file) {
+  return !known_rank(file) && !file.world_size && file.part.empty() && file.training.shard.collectives.empty();
 }
 
 std::vector<std::vector<std::size_t>> jobs_of(std::span<const ReadRank> files) { return JobFinder(files).run(); }

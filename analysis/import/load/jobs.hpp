@@ -28,4 +28,7 @@ std::vector<std::vector<std::size_t>> jobs_of(std::span<const ReadRank> files);
 // Returns the rank of a file: the recorded one, otherwise the one in its name. None: unknown.
 std::optional<std::int64_t> known_rank(const ReadRank&);
 
+// Returns true for a file without any sign of other ranks.
+bool of_one_process(const ReadRank&);
+
 }  // namespace ddpprof::import

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/import/load/jobs.hpp"
 #include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::import {
@@ -89,6 +90,19 @@ std::string name_of(const ReadRank& file) {
   return file.part.empty() ? name : fmt::format("{} ({})", name, file.part);
 }
 
+// Processes that ran at the same time without any sign of other ranks may be separate jobs: their number is not N.
+void judge_processes(std::span<const ReadRank> files, RankAssignment& assignment, std::size_t ranks) {
+  if (ranks < 2 || !std::ranges::all_of(files, of_one_process)) return;
+  assignment.world_size_known = false;
+  assignment.notes.push_back(
+      {Severity::warning, store::world_size_unknown, static_cast<std::int64_t>(ranks),
+       fmt::format("the number of ranks N is not recorded, and nothing shows that the processes of the {} files "
+                   "communicate. They may be separate jobs, so throughput, global batch, efficiency and learning rate "
+                   "are not shown",
+                   ranks),
+       "separate jobs: import each file alone, the later ones with --append; ranks of one job: give --workers N"});
+}
+
 // Without a recorded number of ranks, the files are all ranks if they are at least two and have the ranks from 0 on. A
 // job without any collective has one rank.
 void judge_world_size(std::span<const ReadRank> files, RankAssignment& assignment, std::size_t ranks) {
@@ -98,7 +112,8 @@ void judge_world_size(std::span<const ReadRank> files, RankAssignment& assignmen
            std::ranges::find(file.training.notes, store::collective_kernels_unknown, &Note::code) !=
                file.training.notes.end();
   });
-  if (recorded || !communicates) return;
+  if (recorded) return;
+  if (!communicates) return judge_processes(files, assignment, ranks);
   constexpr const char* advice =
       "give --workers N, or record with torch.profiler of torch 2.1 or newer after "
       "init_process_group: traces then have distributedInfo";

@@ -147,6 +147,20 @@ TEST(SeveralJobs, ProcessesWithoutCollectivesAreJobsOfTheirOwn) {
   EXPECT_THAT(imported(jobs).measurements, ElementsAre("N=1 b=32 r=0 ranks=1 job ok", "N=1 b=64 r=0 ranks=1 job ok"));
 }
 
+// Two trainings beside each other, as a search for parameters runs them: N and the global batch are not their sum.
+TEST(SeveralJobs, ProcessesAtTheSameTimeAreNotTakenForRanks) {
+  Jobs jobs;
+  jobs.add("x.json", {0, 1, 32, 0, true, false, false});
+  jobs.add("y.json", {0, 1, 32, 0, true, false, false, 101});
+  const Outcome outcome = imported(jobs);
+  ASSERT_EQ(outcome.imported.error, "");
+  EXPECT_EQ(outcome.imported.result.world_size, 0) << "unknown";
+  EXPECT_EQ(outcome.imported.told.count("world_size_unknown"), 1U);
+  ImportOptions one_job;
+  one_job.workers = 2;
+  EXPECT_EQ(imported(jobs, one_job).imported.result.world_size, 2);
+}
+
 TEST(SeveralJobs, TheHostsOfAJobMayHaveFoldersOfTheirOwn) {
   Jobs jobs;
   for (const int run : {0, 1})
