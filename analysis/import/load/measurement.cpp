@@ -270,6 +270,15 @@ void write_device_times(store::Database& database, std::span<const ImportedRank>
   }
 }
 
+// Returns the length of a recording. If the host runs ahead of the devices, the steps end after its last event.
+std::int64_t recorded_ns(const ingest::ShardTrace& trace) {
+  std::int64_t longest_ns = 0;
+  if (trace.events.last_ns > trace.events.first_ns) longest_ns = trace.events.last_ns - trace.events.first_ns;
+  if (!trace.steps.empty())
+    longest_ns = std::max(longest_ns, trace.steps.back().time.end_ns - trace.steps.front().time.start_ns);
+  return longest_ns;
+}
+
 }  // namespace
 
 HostIdentity host_of(const ReadRank& rank) {
@@ -330,7 +339,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
         static_cast<double>(ranks_per_host * row.threads_per_rank) / static_cast<double>(cores.count);
   row.started_utc_ns = file.base_ns;
   const store::EventSpan& events = ranks.front().shard->trace.events;
-  row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);
+  row.wall_ns = recorded_ns(ranks.front().shard->trace);
   if (row.started_utc_ns != 0 || events.first_ns > std::int64_t{1'000'000'000'000'000'000})
     row.started_utc_ns += events.first_ns;
   if (!assignment.missing.empty()) {
