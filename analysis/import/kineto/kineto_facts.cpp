@@ -207,6 +207,20 @@ std::string KinetoReader::several_ranks() const {
   return "";
 }
 
+// Returns true if a process group of distributedInfo, or the groups of most collectives, are larger than a job of
+// `world_size` ranks.
+bool KinetoReader::groups_exceed(std::int64_t world_size) const {
+  std::int64_t sized = 0, larger = 0;
+  const auto add = [&](const auto& collective) {
+    if (collective.group_size < 1) return;
+    ++sized;
+    larger += collective.group_size > world_size ? 1 : 0;
+  };
+  std::ranges::for_each(rank_.calls, add);
+  std::ranges::for_each(rank_.runs, add);
+  return configured_size_ > world_size || 2 * larger > sized;
+}
+
 // Groups of collectives say how many ranks there are; the one rank that is in all groups is the file's.
 void KinetoReader::set_identity_by_groups() {
   std::vector<std::vector<std::int64_t>> groups;
@@ -221,6 +235,12 @@ void KinetoReader::set_identity_by_groups() {
   for (const CollectiveCall& call : rank_.calls) world = std::max(world, call.group_size);
   for (const CollectiveRun& run : rank_.runs) world = std::max(world, run.group_size);
   if (world < 1 || world > most_ranks_of_a_job) return;
+  if (rank_.world_size && *rank_.world_size < world && groups_exceed(*rank_.world_size)) {
+    rank_.contradicted_world_size = *rank_.world_size;
+    if (*rank_.world_size == 1) rank_.rank.reset();
+    rank_.world_size.reset();
+    rank_.world_size_stated = false;
+  }
   if (!rank_.world_size) {
     rank_.world_size = world;
     rank_.identity_by_collectives = true;

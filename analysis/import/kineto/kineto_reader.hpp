@@ -83,6 +83,7 @@ class KinetoReader : public TraceVisitor {
   void count_unread_devices();
   void mark_process(const Event&);  // the event shows that its process trains
   void mark_step(const Event&, std::int64_t number, Span);
+  bool groups_exceed(std::int64_t world_size) const;
   void set_identity_by_groups();
   void describe_groups();
   static ingest::CallDetails details_of(const Event::Arguments&, CollectiveOp);

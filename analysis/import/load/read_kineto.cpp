@@ -114,7 +114,14 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   if (const auto remark = bytes->remark())
     result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost"});
   report_refused(reader, tally, result);
-  if (rank.identity_by_collectives)
+  if (rank.contradicted_world_size > 0)
+    result.notes.push_back(
+        {Severity::warning, "world_size_contradicted", 1,
+         fmt::format("distributedInfo states a world size of {}, but process groups of the trace have more ranks: the "
+                     "smallest number of ranks with all of these groups, {}, is used",
+                     rank.contradicted_world_size, rank.world_size.value_or(1)),
+         "throughput, global batch, learning rate and predictions are those of this number; --workers gives another"});
+  else if (rank.identity_by_collectives)
     result.notes.push_back(
         {Severity::info, "identity_by_collectives", 1,
          fmt::format("distributedInfo does not give rank and number of ranks: according to the groups of the "

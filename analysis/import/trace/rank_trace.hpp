@@ -185,6 +185,7 @@ struct RankTrace {
   std::optional<std::int64_t> rank, world_size;
   bool world_size_stated = false;        // by distributedInfo or the environment, not by collectives alone
   bool identity_by_collectives = false;  // rank or world size were derived from the collectives' groups
+  std::int64_t contradicted_world_size = 0;  // stated, but smaller than a group of most collectives; 0: none
   std::string backend;                   // nccl, gloo, …; empty: not recorded
   std::int64_t pid = 0;
   std::string process, host;

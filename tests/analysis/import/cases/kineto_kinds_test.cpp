@@ -179,6 +179,27 @@ TEST(cases_of_identity, DistributedInfoComesFirst) {
   EXPECT_FALSE(found.told("identity_by_collectives"));
 }
 
+// Each of two processes states a world size of 1, but their collectives are of groups of 2 ranks.
+TEST(cases_of_identity, GroupsOfMoreRanksThanStatedComeFirst) {
+  MadeTrace made;
+  made.distributed = R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1})";
+  const Case found = import_texts({{"rank0.json", made.text()}, {"rank1.json", made.text()}});
+  EXPECT_EQ(found.imported.result.world_size, 2);
+  EXPECT_THAT(found.ranks, ElementsAre(0, 1));
+  EXPECT_EQ(found.imported.told.count("world_size_contradicted"), 2U);
+  EXPECT_THAT(found.message("world_size_contradicted"), HasSubstr("a world size of 1"));
+}
+
+// One invalid size is not evidence.
+TEST(cases_of_identity, OneLargerGroupDoesNotContradictTheStatedSize) {
+  TraceText trace = MadeTrace{}.trace();
+  std::string& call = trace.event_with("record_param_comms");
+  call = replaced(call, R"("Group size": 2)", R"("Group size": 200)");
+  const Case found = import_text(trace.text());
+  EXPECT_EQ(found.imported.result.world_size, 2);
+  EXPECT_FALSE(found.told("world_size_contradicted"));
+}
+
 TEST(cases_of_identity, ThreeCyclesOfOneOfTwoRanks) {
   MadeTrace first, second, third;
   second.at_us += 1'000'000;
@@ -220,6 +241,7 @@ TEST(cases_of_identity, EqualProcessIdsAtTheSameTimeAreTwoRanks) {
 TEST(cases_of_identity, RunsOfOneAndOfTwoRanksAreNotMixed) {
   MadeTrace one, two;
   one.distributed = R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1})";
+  one.group = R"("Group size": 1, "Process Group Name": "0", "Process Group Ranks": "[0]")";
   two.pid = 200;
   two.at_us += 1'000'000;
   MadeTrace other = two;
