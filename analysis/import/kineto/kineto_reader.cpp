@@ -187,7 +187,8 @@ void KinetoReader::call_event(const Event& event, Kind kind, Span time) {
   raw.name = rank_.names.intern(event.name);
   raw.driver = kind == Kind::driver;
   if (raw.correlation >= 0)
-    rank_.slices.add_call(raw.correlation, {time.start_ns, operation_id(event.arguments).value_or(-1), raw.tid});
+    rank_.slices.add_call(raw.correlation, {time.start_ns, operation_id(event.arguments).value_or(-1), raw.tid,
+                                            kernel_launch_.of(raw.name, event.name) ? raw.name : 0});
   if (device_launch_.of(raw.name, event.name)) count_launch(event.name);
   rank_.saw_host(time.start_ns, time.end_ns);
   raw_.call(raw);

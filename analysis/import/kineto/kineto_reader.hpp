@@ -103,7 +103,8 @@ class KinetoReader : public TraceVisitor {
 
   RankTrace& rank_;
   RawCollector& raw_;
-  NameProperty collective_kernel_{is_collective_kernel}, device_launch_{is_device_launch};
+  NameProperty collective_kernel_{is_collective_kernel}, device_launch_{is_device_launch},
+      kernel_launch_{launches_a_kernel};
   std::map<std::string, Refused> refused_;
   std::map<std::string, std::int64_t> passed_over_;
   std::map<std::string, Kind, std::less<>> kinds_;

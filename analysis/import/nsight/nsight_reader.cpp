@@ -354,8 +354,12 @@ void NsightReader::read_calls(std::string_view table, bool driver) {
     raw.driver = driver || scan.integer(5) == 1;
     first.raw.call(raw);
     ++first.trace.events;
+    // A rank of several in a process has the kernels of its own launches only.
+    const bool launch =
+        process->ranks.size() == 1 && first.kernel_launch.of(raw.name, first.trace.names.text(raw.name));
     for (NsightRank* rank : process->ranks) {
-      if (correlation) rank->trace.slices.add_call(*correlation, {time->start_ns, -1, raw.tid});
+      if (correlation)
+        rank->trace.slices.add_call(*correlation, {time->start_ns, -1, raw.tid, launch ? raw.name : 0});
       rank->trace.saw_host(time->start_ns, time->end_ns);
     }
     if (correlation && process->collectives.contains(*correlation))

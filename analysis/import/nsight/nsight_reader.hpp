@@ -38,7 +38,7 @@ struct NsightRank {
   RankTrace trace;
   RawCollector raw;
   std::unordered_map<std::int64_t, std::uint32_t> names;  // number in the trace, by the file's number of the text
-  NameProperty collective_kernel{is_collective_kernel};
+  NameProperty collective_kernel{is_collective_kernel}, kernel_launch{launches_a_kernel};
 };
 
 class NsightReader {

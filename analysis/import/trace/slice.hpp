@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace ddpprof::import {
 
@@ -22,6 +23,15 @@ struct LaunchCall {
   std::int64_t start_ns = 0;
   std::int64_t external_id = -1;  // of the operation around the launch; negative: not recorded
   std::int64_t tid = 0;
+  std::uint32_t launcher = 0;  // number of the call's name if launches_a_kernel(); 0: it does not
 };
+
+// Returns true for calls that launch one kernel: cudaLaunchKernelExC, hipModuleLaunchKernel, urEnqueueKernelLaunch. A
+// replayed graph may have no kernel, or may be recorded as a whole.
+inline bool launches_a_kernel(std::string_view call) {
+  for (const std::string_view part : {"LaunchKernel", "launchKernel", "KernelLaunch", "LaunchCooperative"})
+    if (call.find(part) != std::string_view::npos) return true;
+  return false;
+}
 
 }  // namespace ddpprof::import

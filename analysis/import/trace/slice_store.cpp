@@ -23,7 +23,8 @@ SliceStore::SliceStore(SortOptions options)
       calls_(options_),
       joined_(options_),
       outside_(options_),
-      slices_(options_) {}
+      slices_(options_),
+      lost_(options_) {}
 
 void SliceStore::add(const Slice& slice, std::optional<std::int64_t> correlation) {
   pending_.push({slice, correlation.value_or(-1)});
@@ -38,6 +39,7 @@ void SliceStore::finish(const CollectiveLaunches* launches) {
   calls_.finish();
   join(launches && !launches->empty() ? launches : nullptr);
   outside_.finish();
+  lost_.finish();
   // If no slice is inside, the clocks of host and devices differ, and nothing is wrong with single slices.
   if (joined_.size() == 0)
     outside_.for_each([&](const Slice& slice) { joined_.push(slice); });
@@ -49,10 +51,20 @@ void SliceStore::finish(const CollectiveLaunches* launches) {
 }
 
 void SliceStore::join(const CollectiveLaunches* launches) {
+  if (pending_.size() == 0) return;
   auto calls = calls_.cursor();
   const Call* call = calls.next();
+  std::int64_t joined = -1;  // the last slice's correlation
+  const auto pass_over = [&] {
+    if (call->correlation == joined)
+      joined_launchers_.insert(call->launch.launcher);
+    else if (call->launch.launcher != 0)
+      lost_.push(call->launch);
+    call = calls.next();
+  };
   pending_.for_each([&](const Pending& pending) {
-    while (call && call->correlation < pending.correlation) call = calls.next();
+    while (call && call->correlation < pending.correlation) pass_over();
+    joined = pending.correlation;
     Slice slice = pending.slice;
     slice.launch_ns = slice.start_ns;
     if (!call || call->correlation != pending.correlation || pending.correlation < 0) {
@@ -72,6 +84,7 @@ void SliceStore::join(const CollectiveLaunches* launches) {
     }
     keep(slice);
   });
+  while (call) pass_over();
 }
 
 void SliceStore::keep(const Slice& slice) { (within_bounds(slice.start_ns) ? joined_ : outside_).push(slice); }

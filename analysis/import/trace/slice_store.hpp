@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -53,6 +54,15 @@ class SliceStore {
 
   std::int64_t size() const { return static_cast<std::int64_t>(slices_.size()); }
   std::int64_t without_call() const { return without_call_; }
+  bool any_lost_launch() const { return lost_.size() > 0; }
+  // The times of launches whose kernel is not recorded, in order. Calls whose name launches no recorded kernel at all
+  // are left out: they may be inner records of other calls.
+  template <class Function>
+  void for_each_lost_launch(Function&& function) const {
+    lost_.for_each([&](const LaunchCall& launch) {
+      if (joined_launchers_.contains(launch.launcher)) function(launch.start_ns);
+    });
+  }
   std::int64_t out_of_bounds() const { return out_of_bounds_; }
   std::optional<std::pair<std::int64_t, std::int64_t>> bounds() const { return bounds_; }
   bool within_bounds(std::int64_t start_ns) const {
@@ -94,6 +104,7 @@ class SliceStore {
     bool operator()(const Slice& a, const Slice& b) const {
       return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
     }
+    bool operator()(const LaunchCall& a, const LaunchCall& b) const { return a.start_ns < b.start_ns; }
   };
   // Histogram of the durations of one name, in powers of sqrt(2).
   class Histogram {
@@ -120,6 +131,8 @@ class SliceStore {
   ExternalSorter<Slice, ByStart> joined_;
   ExternalSorter<Slice, ByStart> outside_;  // begin outside of the bounds
   ExternalSorter<Slice, ByStart> slices_;
+  ExternalSorter<LaunchCall, ByStart> lost_;  // launches without a slice
+  std::set<std::uint32_t> joined_launchers_;  // with a slice
   std::optional<std::int64_t> host_end_ns_;
   std::optional<std::pair<std::int64_t, std::int64_t>> bounds_;
   std::unordered_map<std::int64_t, std::size_t> call_of_;

@@ -18,6 +18,7 @@
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"
+#include "analysis/import/trace/steps/lost_kernels.hpp"
 #include "analysis/import/trace/steps/step_notes.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 #include "analysis/import/trace/unrecorded.hpp"
@@ -435,6 +436,8 @@ class TrainingBuilder {
   }
 
   void report_missing_data() {
+    if (std::optional<Note> lost = note_on_lost_kernels(rank_.slices, host_.steps))
+      training_.notes.push_back(*std::move(lost));
     for (Note& one : notes_on_steps(host_, static_cast<std::int64_t>(placed_.size()), empty_steps_, rank_.steps_advice))
       training_.notes.push_back(std::move(one));
     for (Note& one : notes_on_durations(training_.shard.steps, idle_ns_)) training_.notes.push_back(std::move(one));

@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 26> first_codes = {"steps_without_reducti
                                                           "no_steps",
                                                           "device_not_recorded",
                                                           "collective_kernels_unknown",
+                                                          "kernels_lost",
                                                           "file_damaged",
                                                           "truncated",
                                                           "cycle_unfinished",

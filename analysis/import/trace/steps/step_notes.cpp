@@ -79,7 +79,7 @@ std::vector<Note> notes_on_steps(const HostSteps& host, std::int64_t steps, std:
                      host.steps.size()),
          "give the schedule repeat=1: without it, an unfinished cycle overwrites the file of a complete one");
   if (empty_steps > 0)
-    note(Severity::info, "steps_without_work", empty_steps, "annotated steps in which the device did nothing",
+    note(Severity::info, "steps_without_work", empty_steps, "annotated steps without recorded work of the device",
          "they are left out");
   const auto source = [&](const char* code, std::string message) {
     note(Severity::info, code, steps, std::move(message), std::string(advice));
