@@ -7,6 +7,7 @@
 
 #include "analysis/import/kineto/kineto_reader.hpp"
 #include "analysis/import/kineto/read_job_facts.hpp"
+#include "analysis/import/kineto/repeated_events.hpp"
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/checked.hpp"
 
@@ -360,6 +361,7 @@ void KinetoReader::add_batch(std::int64_t start_ns, std::int64_t batch) {
 }
 
 void KinetoReader::finish() {
+  rank_.repeated_events = drop_repeated_events(rank_);
   if (const auto process = processes_.find(rank_.pid); process != processes_.end()) rank_.process = process->second;
   raw_.flush();
   rank_.events = taken_;

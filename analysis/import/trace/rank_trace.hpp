@@ -230,6 +230,7 @@ struct RankTrace {
   std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in most forwards
   std::int64_t smallest_batch = 0, largest_batch = 0;  // of the steps whose operations are known; 0: none
 
+  std::int64_t repeated_events = 0;  // copies of events of the host, which are left out
   std::int64_t events = 0;
   std::int64_t first_ns = 0, last_ns = 0;  // of the host's events
   bool any_host_event = false;

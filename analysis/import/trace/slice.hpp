@@ -16,6 +16,7 @@ struct Slice {
   std::uint32_t name = 0;      // number of the reader's name
   std::int32_t device = 0, stream = 0;
   Work work = Work::compute;
+  bool operator==(const Slice&) const = default;
 };
 
 // The host's call that launched a slice.

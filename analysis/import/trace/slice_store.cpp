@@ -55,6 +55,7 @@ void SliceStore::join(const CollectiveLaunches* launches) {
   auto calls = calls_.cursor();
   const Call* call = calls.next();
   std::int64_t joined = -1;  // the last slice's correlation
+  Slice last;
   const auto pass_over = [&] {
     if (call->correlation == joined)
       joined_launchers_.insert(call->launch.launcher);
@@ -63,6 +64,11 @@ void SliceStore::join(const CollectiveLaunches* launches) {
     call = calls.next();
   };
   pending_.for_each([&](const Pending& pending) {
+    if (pending.correlation >= 0 && pending.correlation == joined && pending.slice == last) {
+      ++repeated_;
+      return;
+    }
+    last = pending.slice;
     while (call && call->correlation < pending.correlation) pass_over();
     joined = pending.correlation;
     Slice slice = pending.slice;

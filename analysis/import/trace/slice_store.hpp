@@ -63,6 +63,8 @@ class SliceStore {
       if (joined_launchers_.contains(launch.launcher)) function(launch.start_ns);
     });
   }
+  // Copies of slices with the same correlation, which are left out.
+  std::int64_t repeated() const { return repeated_; }
   std::int64_t out_of_bounds() const { return out_of_bounds_; }
   std::optional<std::pair<std::int64_t, std::int64_t>> bounds() const { return bounds_; }
   bool within_bounds(std::int64_t start_ns) const {
@@ -141,7 +143,7 @@ class SliceStore {
   Histogram all_durations_;
   std::map<std::pair<std::uint32_t, Work>, NameTotals> totals_;
   AbsurdSlices absurd_;
-  std::int64_t without_call_ = 0, overlapping_ = 0, out_of_bounds_ = 0;
+  std::int64_t without_call_ = 0, repeated_ = 0, overlapping_ = 0, out_of_bounds_ = 0;
 };
 
 }  // namespace ddpprof::import

@@ -131,6 +131,11 @@ class TrainingBuilder {
           "times",
           "they are left out, so device times are too low by these events; record the trace again if many are missing");
     }
+    if (const std::int64_t copies = rank_.repeated_events + rank_.slices.repeated(); copies > 0)
+      note(Severity::warning, "events_repeated", copies,
+           "events of steps, gradients, collectives and devices occur again with the same times and ids: copies, as of "
+           "files that a tool joined",
+           "they count once; the timeline shows both. Import the files that the profiler wrote");
     add_called_kernels(rank_);
   }
 
