@@ -14,8 +14,6 @@ namespace {
 // Beyond rounding, N devices do not have more than N times the throughput of one.
 // Unit: ln(step) per doubling of N, as in most published tables.
 constexpr double usual_growth = 0.02;
-// Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
-constexpr double backward_share = 2.0 / 3.0;
 
 // Weighted by 1 / time², so relative errors are minimised. Neither part is negative.
 std::pair<double, double> line_through(const std::vector<std::pair<double, double>>& points) {

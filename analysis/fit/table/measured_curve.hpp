@@ -18,6 +18,9 @@
 
 namespace ddpprof::fit {
 
+// Share of compute that is backward, behind which communication is hidden: forward : backward = 1 : 2.
+inline constexpr double backward_share = 2.0 / 3.0;
+
 struct MeasuredStep {
   double micro_s = 0.0;
   double low_s = 0.0, high_s = 0.0;  // what the conversions leave open; equal to micro_s without one

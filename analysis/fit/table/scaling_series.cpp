@@ -228,16 +228,23 @@ void ScalingSeries::consider_two_nodes(Start& start, const StepRow& asked) const
   if (to_two) {
     start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (factor - 1.0)));
     start.notes.push_back("two nodes were not measured at this N; collective libraries treat them specially");
-  } else if (loss > hidden_loss_limit) {
+    return;
+  }
+  // What two nodes lose is communication beyond what the backward hides. On more nodes the communication may take
+  // 1 / factor of that time, and the same backward hides all of it that it can.
+  const double hidden = backward_share * (1.0 - loss);
+  const double left = std::max(0.0, (loss + hidden) / factor - hidden);
+  start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss + left));
+  if (loss > hidden_loss_limit) {
     // A rank of a ring over n nodes sends (n - 1) / n of its bytes: up to twice as much as over two nodes.
     const double ring = 2.0 * ring_share(asked.nodes);
     start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (ring - 1.0)));
-    start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - 1.0 / factor)));
     start.question.loss = hidden_loss_limit;  // no further growth of what may become less
+  }
+  if (start.step.micro_s > noise_tolerance * start.step.low_s)
     start.notes.push_back(
         "the prediction starts from a measurement on two nodes, which collective libraries treat specially: a "
         "measurement of three nodes would narrow the interval most");
-  }
 }
 
 // If the rows differ by more than noise, it is not known which of them are right.
