@@ -45,6 +45,7 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
     equal[{row.workers, row.nodes, row.devices(), row.batch_per_worker, row.accumulation}].push_back(row);
     accumulations_.insert(row.accumulation);
     batches.insert(row.batch_per_worker);
+    if (row.nodes > 1) devices_of_nodes_.insert(row.devices());
   }
   batches_ = {*batches.begin(), *batches.rbegin()};
   std::vector<std::vector<double>> repeats;

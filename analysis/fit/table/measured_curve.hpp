@@ -62,6 +62,8 @@ class MeasuredCurves {
   // contain all of its equal rows.
   bool contradict() const { return contradict_; }
   bool has_accumulation(std::int64_t accumulation) const { return accumulations_.contains(accumulation); }
+  // Numbers of ranks of the fullest node, of the rows of several nodes.
+  const std::set<std::int64_t>& devices_of_nodes() const { return devices_of_nodes_; }
   std::pair<std::int64_t, std::int64_t> batches() const { return batches_; }  // the smallest and the largest
 
  private:
@@ -84,7 +86,7 @@ class MeasuredCurves {
   bool contradict_ = false;
   double fixed_s_ = 0.0, sample_s_ = 0.0;  // the line
   bool line_ = false;
-  std::set<std::int64_t> accumulations_;
+  std::set<std::int64_t> accumulations_, devices_of_nodes_;
   std::pair<std::int64_t, std::int64_t> batches_;
 };
 

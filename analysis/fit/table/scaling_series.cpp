@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
+#include <set>
 
 #include "analysis/fit/batch_fit.hpp"
 #include "analysis/fit/table/row_noise.hpp"
@@ -158,7 +159,7 @@ ScalingSeries::Start ScalingSeries::on_several_nodes(const StepRow& asked, const
         loss_since(one_node.empty() ? several.begin()->second : one_node.rbegin()->second, start.step);
   consider_full_node(start, asked, one_node);
   if (start.question.region == Region::first_crossing) return start;
-  consider_other_nodes(start, asked);
+  consider_other_nodes(start, asked, one_node);
   consider_two_nodes(start, asked);
   return start;
 }
@@ -203,16 +204,50 @@ void ScalingSeries::consider_full_node(Start& start, const StepRow& asked, const
                         " takes longer than measured steps of several nodes: the interval contains both");
 }
 
-// Ranks of one node share its links. If the measured nodes have another number of ranks, what is lost may be up to as
-// many times more or less.
-void ScalingSeries::consider_other_nodes(Start& start, const StepRow& asked) const {
+double ScalingSeries::one_node_s(const MeasuredCurve& one_node, std::int64_t ranks) const {
+  StepRow row;
+  row.workers = ranks;
+  return on_one_node(row, one_node, {}).step.micro_s;
+}
+
+// Ranks of one node share its links. If the measured nodes have another number of ranks, what is lost between nodes may
+// be up to as many times more or less, and what the ranks lose on one node may be that of the other number.
+void ScalingSeries::consider_other_nodes(Start& start, const StepRow& asked, const MeasuredCurve& one_node) const {
   if (start.step.nodes == 1 || start.step.devices == asked.devices()) return;
   const double ratio = static_cast<double>(asked.devices()) / static_cast<double>(start.step.devices);
   const double loss = start.question.loss;
-  if (ratio > 1.0) start.step.high_s = std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (ratio - 1.0)));
-  if (ratio < 1.0) start.step.low_s = std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - ratio)));
+  const double inside =
+      one_node.empty() ? 1.0 : one_node_s(one_node, asked.devices()) / one_node_s(one_node, start.step.devices);
+  if (ratio > 1.0)
+    start.step.high_s =
+        std::max(start.step.high_s, start.step.micro_s * (1.0 + loss * (ratio - 1.0)) * std::max(1.0, inside));
+  if (ratio < 1.0)
+    start.step.low_s =
+        std::min(start.step.low_s, start.step.micro_s * (1.0 - loss * (1.0 - ratio)) * std::min(1.0, inside));
   start.notes.push_back("nodes with " + ranks_text(asked.devices()) + " were not measured at this N, but nodes with " +
                         std::to_string(start.step.devices));
+}
+
+// Nodes with other numbers of ranks were measured, with more or with fewer. If the links of a node limit the step, it
+// is that of as many nodes; if each rank's bytes and hops do, it is that of as many ranks.
+std::vector<StepRow> ScalingSeries::other_placements(const StepRow& asked, const Start& start) const {
+  std::vector<StepRow> others;
+  if (asked.nodes == 1 || start.step.nodes == 1 || start.step.devices == asked.devices()) return others;
+  const auto add = [&](std::int64_t devices) {
+    StepRow other = asked;
+    other.devices_per_node = devices;
+    other.nodes = (asked.workers + devices - 1) / devices;
+    if (other.nodes > 1) others.push_back(other);
+    other.nodes = asked.nodes;
+    other.workers = asked.nodes * devices;
+    others.push_back(other);
+  };
+  const std::set<std::int64_t>& measured = measured_.devices_of_nodes();
+  const auto more = measured.upper_bound(asked.devices());
+  const auto from = measured.lower_bound(asked.devices());
+  if (more != measured.end()) add(*more);
+  if (from != measured.begin()) add(*std::prev(from));
+  return others;
 }
 
 // Collective libraries treat two nodes specially: what is lost may be less on more nodes, by a factor that is known
@@ -312,6 +347,18 @@ Growth ScalingSeries::growth_with_noise(const GrowthQuestion& question, bool sev
 
 TablePrediction ScalingSeries::predict(const StepRow& asked, const TableOptions& options) const {
   const Start start = start_of(asked);
+  TablePrediction prediction = continued(start, asked, options);
+  for (const StepRow& other : other_placements(asked, start)) {
+    const Start from = start_of(other);
+    if (from.step.nodes == 1 || from.step.devices != other.devices()) continue;  // not from its own placement
+    const TablePrediction there = continued(from, other, options);
+    prediction.low_s = std::min(prediction.low_s, there.low_s);
+    prediction.high_s = std::max(prediction.high_s, there.high_s);
+  }
+  return prediction;
+}
+
+TablePrediction ScalingSeries::continued(const Start& start, const StepRow& asked, const TableOptions& options) const {
   const MeasuredStep& step = start.step;
   const Growth growth = growth_with_noise(start.question, asked.nodes > 1, options.confidence);
   const auto rounds = static_cast<double>(asked.accumulation);

@@ -40,10 +40,13 @@ class ScalingSeries {
   Start on_several_nodes(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
   void consider_last_step(Start&, const StepRow& asked, const MeasuredCurve&, const MeasuredStep& reference) const;
   void consider_full_node(Start&, const StepRow& asked, const MeasuredCurve& one_node) const;
-  void consider_other_nodes(Start&, const StepRow& asked) const;
+  void consider_other_nodes(Start&, const StepRow& asked, const MeasuredCurve& one_node) const;
   void consider_two_nodes(Start&, const StepRow& asked) const;
+  double one_node_s(const MeasuredCurve& one_node, std::int64_t ranks) const;  // of a micro-batch
+  std::vector<StepRow> other_placements(const StepRow& asked, const Start&) const;
   void consider_contradictions(Start&, const MeasuredCurve&) const;
   static double exposed_by_batch_s(const Start&, const StepRow& asked);  // of a step
+  TablePrediction continued(const Start&, const StepRow& asked, const TableOptions&) const;
   Growth growth_with_noise(const GrowthQuestion&, bool several_nodes, double confidence) const;
   std::pair<double, double> batch_spread(const MeasuredStep&, std::int64_t batch, const TableOptions&) const;
 

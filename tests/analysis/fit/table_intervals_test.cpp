@@ -27,6 +27,38 @@ void expect_contains(const TablePrediction& prediction, double truth_s) {
 // The ring over n nodes of d ranks: what a node sends is limited by its link, which its ranks share or not.
 double loss_s(double nodes) { return 0.3 * (nodes - 1.0) / nodes; }
 
+// 16 ranks on two nodes and 32 on four were measured. 16 ranks on four nodes lose as much as the one or the other.
+TEST(TableIntervals, MoreNodesAtTheSameNMayLoseWhatAsManyNodesLose) {
+  const StepTable table({placed(1, 8, 0.6), placed(8, 8, 0.6), placed(16, 8, 0.62), placed(32, 8, 0.8)});
+  const TablePrediction dense = table.predict(placed(16, 8)), sparse = table.predict(placed(16, 4));
+  expect_contains(sparse, 0.62);
+  expect_contains(sparse, 0.8);
+  EXPECT_LT(dense.high_s, 0.7) << "the measured placement stays";
+  EXPECT_GT(table.predict(placed(32, 4)).high_s, table.predict(placed(32, 8)).high_s) << "eight nodes instead of four";
+}
+
+TEST(TableIntervals, FewerNodesAtTheSameNMayLoseWhatAsManyNodesLose) {
+  const auto law = [](double nodes) { return 0.3 + 2.0 * loss_s(nodes); };
+  const StepTable table({placed(1, 2, 0.3), placed(4, 2, law(2)), placed(8, 2, law(4)), placed(16, 2, law(8))});
+  const TablePrediction two = table.predict(placed(16, 8));
+  expect_contains(two, law(2));
+  expect_contains(two, law(8));
+  EXPECT_GT(table.predict(placed(16, 2)).low_s, law(4)) << "the measured placement stays";
+}
+
+// Two ranks of a node slow each other by 60 ms. Nodes with one rank do not have this.
+TEST(TableIntervals, RanksThatDoNotShareANodeDoNotSlowEachOther) {
+  const auto law = [](std::int64_t per_node, double nodes) {
+    return 0.35 + (per_node > 1 ? 0.06 : 0.0) + 0.02 * (nodes - 1.0) / nodes;
+  };
+  const StepTable table({placed(1, 2, law(1, 1)), placed(2, 2, law(2, 1)), placed(4, 2, law(2, 2)),
+                         placed(6, 2, law(2, 3)), placed(8, 2, law(2, 4))});
+  for (const std::int64_t nodes : {3, 4})
+    expect_contains(table.predict(placed(nodes, 1)), law(1, static_cast<double>(nodes)));
+  const TablePrediction measured = table.predict(placed(8, 2));
+  EXPECT_LT(measured.high_s / measured.low_s, 1.1);
+}
+
 // A third of a second of communication is hidden. On two nodes it takes 480 ms. On more it takes 360 ms, or what is
 // lost grows as the bytes of a ring.
 TEST(TableIntervals, TwoNodesMayBeSlowAsSuch) {
