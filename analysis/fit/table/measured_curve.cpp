@@ -121,12 +121,30 @@ void MeasuredCurves::convert_batch(MeasuredStep& step, const StepRow& from, cons
   step.high_s = std::max(step.micro_s, to_s + exposed_s + std::max(0.0, -behind_s));
 }
 
+// Time of a micro-batch's compute, at least: with more micro-batches, no more ranks lose no more of a step. 0 without
+// such rows.
+double MeasuredCurves::least_compute_s(const StepRow& from) const {
+  const auto whole_s = [](const Point& point) { return point.micro_s * static_cast<double>(point.row.accumulation); };
+  const Point *own = nullptr, *most = nullptr;
+  for (const Point& point : points_) {
+    const StepRow& row = point.row;
+    if (row.batch_per_worker != from.batch_per_worker || row.workers > from.workers) continue;
+    if (row.workers == from.workers && row.nodes == from.nodes && row.devices() == from.devices() &&
+        row.accumulation == from.accumulation)
+      own = &point;
+    if (most == nullptr || row.accumulation > most->row.accumulation) most = &point;
+  }
+  if (own == nullptr || most->row.accumulation <= from.accumulation) return 0.0;
+  const double further = static_cast<double>(most->row.accumulation - from.accumulation);
+  return std::clamp((whole_s(*most) - whole_s(*own)) / further, 0.0, own->micro_s);
+}
+
 void MeasuredCurves::convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const {
   if (from.accumulation == asked.accumulation || from.workers == 1) return;
   step.other_accumulation = true;
   double alone_s = compute_s(asked.batch_per_worker);
   // At least compute that is proportional to the batch, and at most the step of the fewest ranks.
-  const double least_s = line_ ? sample_s_ * static_cast<double>(asked.batch_per_worker) : 0.0;
+  const double least_s = line_ ? sample_s_ * static_cast<double>(asked.batch_per_worker) : least_compute_s(from);
   if (alone_->empty()) {
     for (const Point& point : points_)
       if (point.row.batch_per_worker == asked.batch_per_worker && !(alone_s < point.micro_s)) alone_s = point.micro_s;

@@ -77,6 +77,7 @@ class MeasuredCurves {
   bool one_accumulation() const { return accumulations_.size() == 1; }
   void convert_batch(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
   void convert_accumulation(MeasuredStep& step, const StepRow& from, const StepRow& asked) const;
+  double least_compute_s(const StepRow& from) const;
   void fit_line();
   RowNoise noise_of_points() const;
 

@@ -77,5 +77,18 @@ TEST(TableIntervals, TwoNodesMayBeSlowAsSuch) {
   EXPECT_LT(three.high_s / three.low_s, 1.3);
 }
 
+// 64 to 8 micro-batches of 61.6 ms, and 57 ms a step that are lost once.
+TEST(TableIntervals, AFallingAccumulationBoundsWhatIsLostOnceAStep) {
+  const auto law = [](std::int64_t accumulation) { return 0.0616 * static_cast<double>(accumulation) + 0.057; };
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 8; n <= 64; n *= 2) rows.push_back(placed(n, 8, law(512 / n), 512 / n));
+  const StepTable table(rows);
+  for (const std::int64_t n : {128, 256, 512}) {
+    const TablePrediction prediction = table.predict(placed(n, 8, 0.0, 512 / n));
+    expect_contains(prediction, law(512 / n));
+    EXPECT_LT(prediction.high_s, 1.7 * law(512 / n)) << n;
+  }
+}
+
 }  // namespace
 }  // namespace ddpprof::fit
