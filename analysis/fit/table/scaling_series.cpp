@@ -383,7 +383,9 @@ TablePrediction ScalingSeries::continued(const Start& start, const StepRow& aske
     prediction.high_s = std::max(prediction.high_s, rounds * step.high_s + step.own_step_s * std::expm1(growth.high));
 
   prediction.alone_s = rounds * start.fewest_micro_s;
-  if (start.fewest_by_line) prediction.alone_s = std::min(prediction.alone_s, prediction.step_s);
+  // Fewer ranks than were measured lose nothing that is known.
+  if (start.fewest_by_line || asked.workers < start.fewest_workers)
+    prediction.alone_s = std::min(prediction.alone_s, prediction.step_s);
   prediction.compute_s = std::min(prediction.step_s, prediction.alone_s);
   const double lost_s = prediction.step_s - prediction.compute_s;
   prediction.exposed_s = lost_s;

@@ -90,5 +90,15 @@ TEST(TableIntervals, AFallingAccumulationBoundsWhatIsLostOnceAStep) {
   }
 }
 
+// Without a row of one rank, the efficiency is relative to the fewest ranks, and fewer have no more.
+TEST(TableIntervals, FewerRanksThanWereMeasuredAreNotMoreThanEfficient) {
+  const StepTable table({placed(8, 8, 0.35), placed(16, 8, 0.36), placed(32, 8, 0.37)});
+  for (const std::int64_t workers : {1, 2, 4, 8}) {
+    const TablePrediction prediction = table.predict(placed(workers, 8));
+    EXPECT_DOUBLE_EQ(prediction.alone_s, prediction.step_s) << workers;
+    EXPECT_DOUBLE_EQ(prediction.compute_s, prediction.step_s) << workers;
+  }
+}
+
 }  // namespace
 }  // namespace ddpprof::fit
