@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <ranges>
 #include <tuple>
@@ -72,14 +73,30 @@ MeasuredCurves::MeasuredCurves(const std::vector<StepRow>& rows, std::shared_ptr
 
 // Two nodes are a special case of collective libraries.
 RowNoise MeasuredCurves::noise_of_points() const {
-  std::map<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>, std::map<std::int64_t, double>> series;
-  for (const Point& point : points_)
-    if (point.row.nodes != 2)
-      series[{point.row.nodes > 1, point.row.nodes > 1 ? point.row.devices() : 0, point.row.batch_per_worker,
-              point.row.accumulation}][point.row.workers] = point.micro_s;
+  using Key = std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Key, std::map<std::int64_t, double>> series, two_nodes;
+  for (const Point& point : points_) {
+    const StepRow& row = point.row;
+    const Key key{row.nodes > 1, row.nodes > 1 ? row.devices() : 0, row.batch_per_worker, row.accumulation};
+    (row.nodes == 2 ? two_nodes : series)[key][row.workers] = point.micro_s;
+  }
+  std::vector<StepsAcrossTwoNodes> across;
+  for (const auto& [key, steps] : two_nodes) {
+    const auto [several, devices, batch, accumulation] = key;
+    const auto more = series.find(key), one = series.find({false, 0, batch, accumulation});
+    const auto full = steps.find(2 * devices);
+    if (more == series.end() || full == steps.end()) continue;
+    StepsAcrossTwoNodes found{0.0, full->second, more->second.begin()->second};
+    if (one != series.end())
+      if (const auto after = one->second.upper_bound(devices); after != one->second.begin())
+        found.one_node_s = std::prev(after)->second;
+    across.push_back(found);
+  }
   std::vector<std::map<std::int64_t, double>> curves;
   for (auto& [key, steps] : series) curves.push_back(std::move(steps));
-  return noise_of_curves(curves);
+  // Slow links between nodes make the step of two nodes so much longer that it shows no noise.
+  const RowNoise apart = noise_of_curves(curves), all = noise_of_curves(curves, across);
+  return widened(all) > widened(apart) ? all : apart;
 }
 
 // With rows of one rank at one batch only, rows of more ranks determine the slope, brought to the largest N.

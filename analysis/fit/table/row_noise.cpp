@@ -56,7 +56,7 @@ RowNoise noise_of_repeats(const std::vector<std::vector<double>>& equal) {
   return {normal_deviation * stats::median(differences), freedom};
 }
 
-RowNoise noise_of_curves(const std::vector<StepsByN>& curves) {
+RowNoise noise_of_curves(const std::vector<StepsByN>& curves, const std::vector<StepsAcrossTwoNodes>& across) {
   Squares all;  // of falls and bends, each with a mean of the variance
   for (const StepsByN& curve : curves) {
     for (auto next = curve.begin(); next != curve.end(); ++next)
@@ -68,6 +68,11 @@ RowNoise noise_of_curves(const std::vector<StepsByN>& curves) {
       const double smaller = first * second < 0.0 ? std::min(std::abs(first), std::abs(second)) : 0.0;
       all.add(smaller * smaller / smaller_square);
     }
+  }
+  for (const StepsAcrossTwoNodes& one : across) {
+    const bool by_chance = one.more_s < one.two_nodes_s && (one.one_node_s == 0.0 || one.more_s < one.one_node_s);
+    all.add(by_chance ? std::pow(std::log(one.two_nodes_s / one.more_s), 2) : 0.0);
+    if (one.one_node_s > 0.0) all.add(std::pow(std::max(0.0, std::log(one.one_node_s / one.two_nodes_s)), 2));
   }
   if (all.count == 0.0) return {};
   return {std::sqrt(all.sum / all.count), one_sided * all.count};

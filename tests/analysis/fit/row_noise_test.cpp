@@ -56,6 +56,18 @@ TEST(RowNoise, SmoothCurvesHaveNone) {
   EXPECT_LT(of([](double n) { return std::max(0.1, 0.01 * n); }), 0.01) << "a knee";
 }
 
+// Two nodes may be slow as such. More of them are faster than one node by chance only.
+TEST(RowNoise, TwoNodesThatAreSlowAsSuchAreNone) {
+  const auto of = [](double one_s, double two_s, double more_s) {
+    return noise_of_curves({}, {{one_s, two_s, more_s}}).sd;
+  };
+  EXPECT_EQ(of(0.5, 0.65, 0.53), 0.0);
+  EXPECT_EQ(of(0.5, 0.52, 0.55), 0.0);
+  EXPECT_NEAR(of(0.5, 0.52, 0.49), std::log(0.52 / 0.49) / std::sqrt(2.0), 1e-12) << "two comparisons";
+  EXPECT_NEAR(of(0.5, 0.47, 0.51), std::log(0.5 / 0.47) / std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(of(0.0, 0.52, 0.49), std::log(0.52 / 0.49), 1e-12) << "no node was measured alone";
+}
+
 TEST(RowNoise, TwoRowsInTheMiddleAreNearerToTheirMeanThanToTheTruth) {
   stats::Random random(9);
   for (const std::size_t repeats : {2, 3, 4, 5, 6, 8}) {
