@@ -28,7 +28,8 @@ class BenchComm : public Subcommand {
   std::vector<std::string>* verbatim() override { return &command_; }
 
   void declare(CLI::App& app) override {
-    app.add_option("--workers", workers_, "Worker counts, e.g. 2,4 (default 2,4); after --: values of {workers}");
+    app.add_option("--workers", workers_, "Worker counts, e.g. 2,4 (default 2,4); after --: values of {workers}")
+        ->check(not_empty);
     app.add_option("--out", out_, "Database to write (default bench-comm.db here)")->type_name("PATH");
     with_words(app.add_option("--device", device_, "cpu or cuda (default: cuda if a GPU is visible)"), devices)
         ->type_name("DEVICE");

@@ -33,10 +33,12 @@ class CompareSubcommand final : public Subcommand {
     app.add_option("A.db", a_, "The trace database to compare with")->required();
     app.add_option("B.db", b_, "The trace database that is compared: ratios are B / A");
     app.add_option("--workers", workers_, "Two N of A.db, e.g. 1,4: compares the second with the first")
-        ->type_name("N,N");
+        ->type_name("N,N")
+        ->check(not_empty);
     app.add_option("--batches", batches_,
                    "Two batches per worker of A.db, e.g. 16,32: compares the second with the first")
-        ->type_name("N,N");
+        ->type_name("N,N")
+        ->check(not_empty);
     app.add_option(
            "--fail-if", limits_,
            "Exit code 1 if a change is beyond this limit and its interval excludes the limit (repeatable): step>3%,\n"

@@ -53,7 +53,7 @@ class LearningRateSubcommand final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run, record or import")->required();
-    app.add_option("--workers", workers_, "Worker counts, e.g. 8,64")->type_name("N,…")->required();
+    app.add_option("--workers", workers_, "Worker counts, e.g. 8,64")->type_name("N,…")->check(not_empty)->required();
     app.add_option(
            "--base", base_,
            "Learning rate tuned at the base workers (default: the scenario's, or the recorded one of the smallest N)")

@@ -74,10 +74,15 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string from_one(const std::string& text) {
+  if (text.empty()) return "the value is empty (expected a whole number from 1 on)";
   long long value = 1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value >= 1) return "";
   return text + " is below 1 (expected a whole number from 1 on)";
+}
+
+std::string not_empty(const std::string& list) {
+  return list.empty() ? "the list is empty (expected whole numbers separated by commas, e.g. 8,64)" : "";
 }
 
 std::vector<long long> parse_worker_list(const std::string& text, const std::string& option) {

@@ -49,8 +49,11 @@ measure::ProgressForm checked_progress(const std::string& word, bool terminal, b
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // For CLI::Option::check: returns why a whole number is not 1 or more; empty if it is, and for other texts, which the
-// parser rejects itself.
+// parser rejects itself. It takes an empty text for a missing option, so this is rejected here.
 std::string from_one(const std::string& text);
+
+// For CLI::Option::check: returns why an empty list of numbers is rejected, for example of an unset shell variable.
+std::string not_empty(const std::string& list);
 
 // Parses "8,64" to {8, 64}, sorted, without duplicates. Throws Failure (usage) that names `option` unless all are whole
 // numbers from 1 to 1000000.

@@ -76,7 +76,8 @@ class PredictSubcommand final : public Subcommand {
            "--workers", workers_,
            "Worker counts to predict, e.g. 8,64 (default: those of the file's predictions, otherwise the powers\n"
            "of two to 64, for a table of step times to 4 × its largest N; usual changes are then ranked, too)")
-        ->type_name("N,…");
+        ->type_name("N,…")
+        ->check(not_empty);
     app.add_option("--gpus-per-node", gpus_per_node_,
                    "Ranks per host; 0: CPU ranks on one host, GPUs as many as measured, at least 8\n"
                    "(default: the scenario's; for a table of step times those of its fullest node)")

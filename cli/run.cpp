@@ -75,7 +75,8 @@ class Run : public Subcommand {
                    "ddpprof run --workers 1,2 -- torchrun --nproc-per-node {workers} train.py");
     app.add_option("--out", out_, "Database to write (default: output.database, else <name>.db here)")
         ->type_name("PATH");
-    app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4; for a command: {workers}");
+    app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4; for a command: {workers}")
+        ->check(not_empty);
     with_words(app.add_option("--device", device_, "cpu or cuda instead of the scenario's device"), devices)
         ->type_name("DEVICE");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
@@ -164,7 +165,8 @@ class Run : public Subcommand {
       command_options_.push_back(option);
       return option;
     };
-    add(app.add_option("--batches", batches_, "Values of {batch}, e.g. 16,32: each N is measured with each of them"));
+    add(app.add_option("--batches", batches_, "Values of {batch}, e.g. 16,32: each N is measured with each of them"))
+        ->check(not_empty);
     add(app.add_option("--nodes", of_command_.nodes, "Number of hosts that the command uses: {nodes} (default 1)"))
         ->check(from_one);
     add(app.add_option("--lr", of_command_.learning_rate, "Learning rate: {lr}"));
