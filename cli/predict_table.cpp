@@ -1,6 +1,7 @@
 #include "cli/predict_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/text.hpp"
@@ -43,7 +44,7 @@ std::string note_on(const std::vector<Answer>& answers, const std::string& level
       note += "The growth was learned from data-parallel tables; the few published tables of sharded jobs agree. ";
     if (one.question.global_batch > 0)
       note += "The global batch of the largest measured N is kept: " + std::to_string(one.question.global_batch) +
-              " samples. Another batch: --batch-per-worker. ";
+              " samples, and the efficiency is the strong efficiency. Another batch: --batch-per-worker. ";
   }
   const bool series =
       std::ranges::any_of(answers, [](const Answer& one) { return one.table.placement_model() == nullptr; });
@@ -80,7 +81,7 @@ std::vector<Cell> row_of(const Answer& answer, std::int64_t workers) {
 report::Table predictions(const std::vector<Answer>& answers, const TableRequest& request,
                           std::vector<fit::Note>& refused) {
   const std::string level = fit::percent(request.confidence);
-  const bool kept = std::ranges::any_of(answers, [](const Answer& one) { return one.question.global_batch > 0; });
+  const auto kept = std::ranges::count_if(answers, [](const Answer& one) { return one.question.global_batch > 0; });
   report::Table made;
   made.name = "predictions";
   made.title = "Predictions";
@@ -94,7 +95,9 @@ report::Table predictions(const std::vector<Answer>& answers, const TableRequest
                   seconds("step_low_s", level + " low"),
                   seconds("step_high_s", level + " high"),
                   digits(quantity("throughput_samples_per_s", "throughput", "samples/s"), 4),
-                  share("efficiency", kept ? "strong efficiency" : "weak efficiency"),
+                  share("efficiency", kept == 0                     ? "weak efficiency"
+                                      : kept == std::ssize(answers) ? "strong efficiency"
+                                                                    : "efficiency"),
                   seconds("compute_s", "compute"),
                   seconds("skew_s", "skew"),
                   seconds("sharing_s", "sharing"),

@@ -1,5 +1,9 @@
 #include "analysis/predict/prediction.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "analysis/predict/change_effect.hpp"
 #include "analysis/predict/prediction_notes.hpp"
 #include "analysis/predict/predictor.hpp"
@@ -48,6 +52,20 @@ Prediction predict(const Predictor& predictor, std::int64_t workers, const std::
 std::string unmeasured_links(const Prediction& row) { return beginning_of_note(row, links_not_measured); }
 
 std::string unmeasured_inside_links(const Prediction& row) { return beginning_of_note(row, inside_links_not_measured); }
+
+std::set<std::string> strong_strategies(const std::vector<Prediction>& rows) {
+  constexpr double rounding = 1e-6;
+  std::map<std::string, std::map<std::int64_t, double>> samples;  // of a step, by strategy and N
+  for (const Prediction& row : rows) samples[row.strategy][row.world_size] = row.throughput * row.step_s;
+  std::set<std::string> strong;
+  for (const auto& [strategy, by_workers] : samples) {
+    const double first = by_workers.begin()->second;
+    const bool equal = std::ranges::all_of(
+        by_workers, [&](const auto& one) { return std::abs(one.second - first) <= rounding * first; });
+    if (by_workers.size() > 1 && first > 0.0 && equal) strong.insert(strategy);
+  }
+  return strong;
+}
 
 bool is_wide(const Prediction& row) { return row.step_high_s > wide_interval * row.step_low_s; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ inline constexpr std::string_view inside_links_not_measured = "links inside a no
 std::string unmeasured_links(const Prediction&);
 // The same of links inside a node.
 std::string unmeasured_inside_links(const Prediction&);
+
+// Returns the strategies whose predictions have the same samples of a step at every N, as of a table of step times that
+// keeps its global batch. Their efficiency is the strong efficiency, that of the others the weak one.
+std::set<std::string> strong_strategies(const std::vector<Prediction>&);
 
 // Returns true if the interval spans more than a factor of ten.
 bool is_wide(const Prediction&);

@@ -104,6 +104,18 @@ TEST_F(ImportCommand, ATableThatKeepsItsGlobalBatchKeepsItsLearningRate) {
   EXPECT_EQ(rates["rows"][0]["workers"], 8);
   EXPECT_EQ(rates["rows"][0]["global_batch_samples"], 64);
   EXPECT_DOUBLE_EQ(rates["rows"][0]["target_lr"], 0.4);
+  // Measured and predicted steps have the strong efficiency: 0.64 s / (4 · 0.2 s).
+  EXPECT_THAT(run_ddpprof({"report", out, "--report", "predictions", "--format", "markdown"}).out,
+              HasSubstr("| strong efficiency"));
+  const auto answer =
+      nlohmann::json::parse(run_ddpprof({"report", out, "--report", "answer", "--format", "json"}).out)["tables"];
+  for (const auto& one : answer)
+    if (one["name"] == "at_a_glance")
+      for (const auto& row : one["rows"])
+        if (row["workers"] == 4) {
+          EXPECT_EQ(row["source"], "measured");
+          EXPECT_NEAR(row["efficiency"].get<double>(), 0.8, 1e-9);
+        }
 }
 
 // A killed load leaves its journal. SQLite would apply the journal to a new file of the same name.

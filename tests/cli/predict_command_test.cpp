@@ -13,6 +13,7 @@ namespace {
 using test::CommandLine;
 using test::Outcome;
 using test::run_ddpprof;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -330,6 +331,23 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
       {"predict", file("thin.csv", "workers,nodes,batch_per_worker,step_time_s\n4,4,8,0.1\n"), "--workers", "64"});
   EXPECT_EQ(thin.code, 5);
   EXPECT_THAT(thin.messages, HasSubstr("all steps were measured at 4 workers"));
+}
+
+// Of two strategies, one keeps its global batch.
+TEST_F(CommandLine, TablesNameTheEfficiencyThatTheyHave) {
+  const auto header = [&](const std::string& name, const std::string& rows) {
+    const Outcome outcome =
+        run_ddpprof({"predict", file(name, "workers,nodes,batch_per_worker,step_time_s,strategy\n" + rows), "--workers",
+                     "4,8", "--format", "markdown"});
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    return outcome.out;
+  };
+  const std::string weak = "1,1,8,0.1,fsdp\n2,1,8,0.102,fsdp\n4,1,8,0.11,fsdp\n";
+  const std::string strong = "1,1,64,0.074,ddp\n2,1,32,0.042,ddp\n4,1,16,0.026,ddp\n";
+  EXPECT_THAT(header("weak.csv", weak), HasSubstr("| weak efficiency"));
+  EXPECT_THAT(header("strong_only.csv", strong), HasSubstr("| strong efficiency"));
+  EXPECT_THAT(header("mixed.csv", weak + strong),
+              AllOf(HasSubstr("| efficiency"), HasSubstr("64 samples, and the efficiency is the strong efficiency")));
 }
 
 TEST_F(CommandLine, WithoutMeasurementsPredictEndsWithFive) {

@@ -99,17 +99,6 @@ std::string predicted_text(double step_s, double low_s, double high_s, double co
               : fmt::format("{} per step ({}: {})", seconds_text(step_s), confidence_text(confidence), bounds);
 }
 
-// Returns true for a table of step times of one global batch (strong scaling), which its predictions keep.
-bool keeps_global_batch(const Source& source) {
-  const auto samples = [](const metrics::Configuration& one) { return one.batch_per_worker * one.accumulation; };
-  const std::vector<metrics::Configuration>& all = source.configurations;
-  if (all.empty() || !all.front().step_times_only) return false;
-  const auto [least, most] = std::ranges::minmax_element(all, {}, &metrics::Configuration::global_batch);
-  constexpr double equal = 1.5;  // a global batch has to be divisible by N
-  return std::ranges::any_of(all, [&](const auto& one) { return samples(one) != samples(all.front()); }) &&
-         static_cast<double>(most->global_batch()) <= equal * static_cast<double>(least->global_batch());
-}
-
 std::string prediction_text(const Source& source, const Curve& curve, const GlanceStep& step) {
   std::string text = fmt::format("N = {}: {}", step.workers,
                                  predicted_text(step.step_s, step.low_s, step.high_s, step.confidence, step.wide()));
@@ -117,7 +106,8 @@ std::string prediction_text(const Source& source, const Curve& curve, const Glan
   const bool comparable = std::ranges::none_of(
       curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
   if (comparable && step.efficiency && !step.wide())
-    text += fmt::format(", {} efficiency {}", keeps_global_batch(source) ? "strong" : "weak",
+    text += fmt::format(", {} efficiency {}",
+                        fit::strong_strategies(read_predictions(source)).contains(step.strategy) ? "strong" : "weak",
                         share_text(*step.efficiency));
   if (step.own_cores) text += fmt::format(", {}", fit::own_cores_note);
   if (step.dedicated_s) {

@@ -11,6 +11,7 @@
 
 #include "analysis/fit/text.hpp"
 #include "analysis/metrics/scaling.hpp"
+#include "analysis/predict/prediction.hpp"
 #include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/stored_models.hpp"
@@ -64,6 +65,7 @@ void add_predicted(const Source& source, Steps& steps) {
   // Only the first grouping by host of each strategy. The table of predictions has all.
   std::map<std::string, std::int64_t> grouping;
   const Table table = predictions_table(source);
+  const std::set<std::string> strong = fit::strong_strategies(read_predictions(source));
   for (const Row& row : table.rows) {
     GlanceStep step;
     step.strategy = words(table, row, "strategy");
@@ -88,7 +90,11 @@ void add_predicted(const Source& source, Steps& steps) {
     };
     const auto [at, added] = steps.try_emplace({step.strategy, step.workers}, step);
     // A prediction for another machine than the measured one has other parts.
-    if (added || std::abs(at->second.step_s - step.step_s) <= 0.01 * step.step_s) shares(at->second);
+    if (!added && std::abs(at->second.step_s - step.step_s) > 0.01 * step.step_s) continue;
+    shares(at->second);
+    const auto alone = steps.find({step.strategy, 1});
+    if (strong.contains(step.strategy) && !at->second.efficiency && alone != steps.end() && alone->second.measured)
+      at->second.efficiency = step.efficiency;  // a measured step of the same global batch
   }
 }
 

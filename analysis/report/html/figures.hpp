@@ -13,7 +13,7 @@ namespace ddpprof::report::html {
 // that has its data.
 std::vector<Figure> figures_for(const Report&, const Table&);
 
-// Step time and weak efficiency over N, from `step` (or `weak_scaling`), `predictions` and `knee`.
+// Step time and efficiency over N, from `step` (or `weak_scaling`), `predictions` and `knee`.
 std::vector<Figure> scaling_figures(const Report&);
 // Parts of a step at each N, one figure per strategy, from `predictions`, `step` and `time`.
 std::vector<Figure> parts_figures(const Report&);

@@ -1,7 +1,8 @@
-// Step time and weak efficiency over N: measured points, predicted curves with their intervals, knees.
+// Step time and efficiency over N: measured points, predicted curves with their intervals, knees.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -244,6 +245,14 @@ std::optional<Figure> figure(const Kind& kind, const std::vector<Series>& measur
   return out;
 }
 
+// Returns the name of the predictions' efficiency: weak, or strong if they keep the global batch.
+std::string efficiency_name(const Table* predictions) {
+  if (predictions != nullptr)
+    for (const report::Column& column : predictions->columns)
+      if (column.name == "efficiency") return column.title;
+  return "weak efficiency";
+}
+
 }  // namespace
 
 std::vector<Figure> scaling_figures(const Report& report) {
@@ -251,6 +260,9 @@ std::vector<Figure> scaling_figures(const Report& report) {
   const Table* weak = step != nullptr ? step : table_of(report, "weak_scaling");
   const Table* predictions = table_of(report, "predictions");
   const std::vector<Knee> knees = knees_of(report);
+  const std::string efficiency = efficiency_name(predictions);
+  std::string title = efficiency;
+  title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
   struct Wanted {
     Kind kind;
     const Table* measured;
@@ -261,7 +273,7 @@ std::vector<Figure> scaling_figures(const Report& report) {
        step,
        {"step_median_s", "step_low_s", "step_high_s"},
        {"step_s", "step_low_s", "step_high_s"}},
-      {{"figure-efficiency", "Weak efficiency over N", "weak efficiency", ""},
+      {{"figure-efficiency", title + " over N", efficiency, ""},
        weak,
        {"weak_efficiency", "", ""},
        {"efficiency", "", ""}},

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include <cmath>
@@ -191,6 +192,26 @@ TEST(ReportPredictions, CellsHaveFourDigits) {
   EXPECT_THAT(out.str(), testing::HasSubstr(" 129200 "));
   EXPECT_THAT(out.str(), testing::HasSubstr("95 %"));
   EXPECT_THAT(out.str(), testing::Not(testing::HasSubstr("skew")));  // 0 everywhere
+}
+
+// Equal samples of a step at every N are a kept global batch.
+TEST(ReportPredictions, NameTheEfficiencyThatTheyHave) {
+  std::vector<store::PredictionRow> rows(4);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].strategy = i < 2 ? "ddp" : "fsdp";
+    rows[i].world_size = i % 2 == 0 ? 1 : 8;
+    rows[i].step_s = i % 2 == 0 ? 0.8 : 0.12;
+    rows[i].throughput = (i < 2 || i == 2 ? 64.0 : 512.0) / rows[i].step_s;
+  }
+  const auto title = [](const std::vector<store::PredictionRow>& some) {
+    const report::Table made = report::predictions_table(some);
+    return std::ranges::find(made.columns, "efficiency", &report::Column::name)->title;
+  };
+  EXPECT_EQ(title({rows[0], rows[1]}), "strong efficiency");
+  EXPECT_EQ(title({rows[2], rows[3]}), "weak efficiency");
+  EXPECT_EQ(title(rows), "efficiency");
+  EXPECT_THAT(report::predictions_table(rows).note,
+              testing::HasSubstr("Efficiency: strong for ddp, which keeps the global batch, otherwise weak."));
 }
 
 TEST_F(ReportTest, WarmupClimbsEveryQuarter) {

@@ -1,10 +1,12 @@
 #include "analysis/report/tables/models/model_tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "analysis/predict/prediction.hpp"
@@ -65,6 +67,9 @@ std::string bound_text(const std::vector<store::PredictionRow>& rows) {
 
 Table predictions_table(std::vector<store::PredictionRow> rows) {
   sort_rows(rows);
+  const std::set<std::string> strong = fit::strong_strategies(rows);
+  const bool all_strong =
+      !strong.empty() && std::ranges::all_of(rows, [&](const auto& row) { return strong.contains(row.strategy); });
   Table table;
   table.name = "predictions";
   table.title = "Predictions";
@@ -89,6 +94,9 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
     table.note +=
         " At a measured N, low and high are of its median step at the same confidence; the tables of measured steps "
         "and the answer have its 95 % interval.";
+  if (!strong.empty() && !all_strong)
+    table.note += fmt::format(" Efficiency: strong for {}, which keep{} the global batch, otherwise weak.",
+                              fmt::join(strong, ", "), strong.size() == 1 ? "s" : "");
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
@@ -98,7 +106,9 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    seconds("step_high_s", level.empty() ? "high" : level + " high", "step_s"),
                    share("confidence", "confidence"),
                    quantity("throughput_samples_per_s", "throughput", "samples/s"),
-                   share("efficiency", "weak efficiency"),
+                   share("efficiency", strong.empty() ? "weak efficiency"
+                                       : all_strong   ? "strong efficiency"
+                                                      : "efficiency"),
                    share("compute_share", "compute + sharing"),
                    share("exposed_share", "exposed transfer"),
                    share("skew_share", "skew"),
