@@ -15,6 +15,7 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr int least_sentence_px = 220;
+constexpr int most_words_px = 160;  // of a column beside sentences whose texts can be wrapped, such as a list of ranks
 
 // Tints values that are better or worse than the reference.
 class Tinting : public QStyledItemDelegate {
@@ -94,13 +95,21 @@ void TableView::fit_sentences() {
     if (model_->is_prose(i))
       sentences.push_back(i);
     else
-      others_px += columnWidth(i);
+      others_px += narrowed(i);
   }
   if (sentences.empty()) return;
   horizontalHeader()->setStretchLastSection(false);  // Qt would make the last column as narrow as the rest of the width
   const int each_px = (viewport()->width() - others_px) / static_cast<int>(sentences.size());
   for (const int i : sentences) setColumnWidth(i, std::max(each_px, least_sentence_px));
   resizeRowsToContents();
+}
+
+int TableView::narrowed(int column) {
+  bool wraps = false;
+  for (int row = 0; row < model_->rowCount() && !wraps; ++row)
+    wraps = model_->index(row, column).data().toString().contains(QLatin1Char(' '));
+  if (wraps && columnWidth(column) > most_words_px) setColumnWidth(column, most_words_px);
+  return columnWidth(column);
 }
 
 void TableView::show_all_rows() {

@@ -16,8 +16,9 @@ class TableView : public QTableView {
   explicit TableView(QWidget* parent = nullptr);
 
   void set_table(report::Table table);
-  // From now on the columns of sentences share the width that the other columns leave, and every row is as high as its
-  // texts. The table scrolls only where the sentences would have less than a least width.
+  // From now on the columns of sentences share the width that the other columns leave, long lists in the other columns
+  // are wrapped, and every row is as high as its texts. The table scrolls only where the sentences would have less than
+  // a least width.
   void share_width();
   void show_all_rows();  // makes the present table as high as its rows, for a page that scrolls as a whole
   const ReportTableModel& model_of_table() const { return *model_; }
@@ -35,6 +36,7 @@ class TableView : public QTableView {
 
  private:
   void fit_sentences();
+  int narrowed(int column);  // wraps long texts that are no sentences; returns the width
   void copy(const QString& text, int rows, const QString& form);
 
   ReportTableModel* model_;

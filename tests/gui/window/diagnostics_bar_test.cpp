@@ -14,15 +14,17 @@
 namespace ddpprof::gui {
 namespace {
 
-report::Table notices(const std::string& message) {
+report::Table notices(const std::string& message, std::int64_t ranks = 0) {
   report::Table table;
   table.columns = {report::text("severity", "severity"), report::text("about", "about"), report::text("code", "code"),
-                   report::count("count", "count"),      report::prose("message", "what"),
+                   report::text("ranks", "ranks"),       report::count("count", "count"), report::prose("message", "what"),
                    report::prose("advice", "what to do")};
   const std::string advice = message + " " + message;
+  std::string listed;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) listed += (rank > 0 ? ", " : "") + std::to_string(rank);
   for (const char* code : {"links_not_measured", "noisy_median"})
-    table.rows.push_back({std::string("warning"), std::string("ddp N=4"), std::string(code), std::int64_t{1}, message,
-                          advice});
+    table.rows.push_back({std::string("warning"), std::string("ddp N=4"), std::string(code),
+                          listed.empty() ? report::Cell() : report::Cell(listed), std::int64_t{1}, message, advice});
   return table;
 }
 
@@ -59,6 +61,17 @@ TEST_F(Details, LastColumnIsReachedAndNoTextIsCutOff) {
       EXPECT_GE(table().rowHeight(row), static_cast<QAbstractItemView&>(table()).sizeHintForRow(row))
           << width << ", row " << row;
   }
+}
+
+// A warning about each of 64 ranks: the list of ranks is wrapped instead of taking the width of the advice.
+TEST_F(Details, AListOfManyRanksLeavesRoomForTheAdvice) {
+  bar.show_notices(notices(long_message, 64), {});
+  open(1272);
+  const QHeaderView& header = *table().horizontalHeader();
+  const int last = header.count() - 1;
+  EXPECT_LE(header.sectionPosition(last) + header.sectionSize(last), table().viewport()->width());
+  EXPECT_GE(header.sectionSize(last), 200);
+  EXPECT_EQ(table().horizontalScrollBar()->maximum(), 0);
 }
 
 TEST_F(Details, OtherNoticesOfTheFileKeepErrorsAndDetails) {
