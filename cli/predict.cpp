@@ -13,12 +13,12 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/fit/fit_summary.hpp"
 #include "analysis/fit/nccl_tests/all_reduce_log.hpp"
 #include "analysis/fit/nccl_tests/stored_collectives.hpp"
 #include "analysis/fit/sharded/sharded_job.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/stored_steps.hpp"
+#include "analysis/predict/sharded/shard_logs.hpp"
 #include "analysis/predict/tables/collective_prediction.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/tables/collectives/collectives.hpp"
@@ -39,16 +39,6 @@ namespace {
 
 const std::vector<std::string> sharings = {"machine", "dedicated"};
 const std::vector<long long> powers_of_two = {1, 2, 4, 8, 16, 32, 64};
-
-void add_warnings(const fit::AllReduceLog& log, std::vector<fit::Note>& notes) {
-  const auto add = [&notes](const std::vector<fit::NcclTestsWarning>& warnings) {
-    for (const fit::NcclTestsWarning& one : warnings)
-      notes.push_back(fit::make_note("warning", one.code.c_str(), one.message, one.advice));
-  };
-  add(log.warnings);
-  for (const fit::AllReduceRun& one : log.runs) add(one.run.warnings);
-  for (const fit::OtherRun& one : log.others) add(one.run.warnings);
-}
 
 // Throws Failure if the file does not exist.
 void require_log(const std::string& path) {
@@ -180,7 +170,7 @@ class PredictSubcommand final : public Subcommand {
       for (const fit::AllReduceLog& log : logs)
         for (const fit::AllReduceRun& run : log.runs) options.all_reduce.push_back(fit::curve_of(run));
       std::vector<fit::Note> notes;
-      for (const fit::AllReduceLog& log : logs) add_warnings(log, notes);
+      for (const fit::AllReduceLog& log : logs) fit::add_warnings(log, notes);
       add_sharded_logs(gather_logs_, "all_gather", options, notes);
       add_sharded_logs(scatter_logs_, "reduce_scatter", options, notes);
       if (!options.shard_collectives.empty() && fit::sharded_job(database.sql()).measured.empty())
@@ -242,9 +232,7 @@ class PredictSubcommand final : public Subcommand {
     for (const std::string& path : paths) {
       require_log(path);
       try {
-        const fit::AllReduceLog log = fit::read_others(path, op);
-        add_warnings(log, notes);
-        for (const fit::OtherRun& one : log.others) options.shard_collectives.push_back(fit::collective_run(one));
+        fit::add_shard_log(path, op, options, notes);
       } catch (const fit::NcclTestsError& error) {
         throw Failure(ExitCode::data, error.what());
       }

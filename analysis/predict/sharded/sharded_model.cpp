@@ -434,6 +434,14 @@ bool ShardedModel::optimizer_uncertain() const {
   return (most - least) * stats::median(base_->optimizer_s) > least_share * stats::median(base_->steps_s);
 }
 
+std::int64_t most_ranks_per_host(const ShardedJob& job, const PredictOptions& options) {
+  const ShardedRanks& largest = job.measured.back();
+  if (options.gpus_per_node > 0) return options.gpus_per_node;
+  if (largest.nodes > 1) return largest.per_host();
+  if (job.device == "cpu") return std::numeric_limits<std::int64_t>::max();
+  return std::max(largest.workers, usual_gpus_per_node);
+}
+
 ShardedModels::ShardedModels(SQLite::Database& sql, ShardedJob job, const PredictOptions& options)
     : job_(std::move(job)),
       inside_(sql, job_, false, logs(options), nullptr),
@@ -443,7 +451,7 @@ ShardedLogs ShardedModels::logs(const PredictOptions& options) const {
   const auto read = [&](const char* op) -> std::optional<LoggedCollective> {
     const auto has_op = [&](const CollectiveRun& run) { return run.op == op; };
     if (std::ranges::none_of(options.shard_collectives, has_op)) return std::nullopt;
-    return LoggedCollective(op, options.shard_collectives, most_per_host(options));
+    return LoggedCollective(op, options.shard_collectives, most_ranks_per_host(job_, options));
   };
   return {read("all_gather"), read("reduce_scatter")};
 }
@@ -480,16 +488,8 @@ bool ShardedModels::assumes_own_cores(std::int64_t workers, const PredictOptions
          ranks_per_host(workers, options) * job_.threads_per_rank > job_.cores;
 }
 
-std::int64_t ShardedModels::most_per_host(const PredictOptions& options) const {
-  const ShardedRanks& largest = job_.measured.back();
-  if (options.gpus_per_node > 0) return options.gpus_per_node;
-  if (largest.nodes > 1) return largest.per_host();
-  if (job_.device == "cpu") return std::numeric_limits<std::int64_t>::max();
-  return std::max(largest.workers, usual_gpus_per_node);
-}
-
 std::int64_t ShardedModels::ranks_per_host(std::int64_t workers, const PredictOptions& options) const {
-  return std::min(workers, most_per_host(options));
+  return std::min(workers, most_ranks_per_host(job_, options));
 }
 
 std::int64_t ShardedModels::hosts(std::int64_t workers, const PredictOptions& options) const {

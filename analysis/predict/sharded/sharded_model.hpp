@@ -84,6 +84,10 @@ class ShardedModel {
   std::pair<double, double> optimizer_fixed_{0.0, 1.0};
 };
 
+// Returns the most ranks of the predicted job on one host; the largest integer if all ranks are on one host. Requires a
+// measurement in the job.
+std::int64_t most_ranks_per_host(const ShardedJob&, const PredictOptions&);
+
 // The models of both kinds, and the one for each N.
 class ShardedModels {
  public:
@@ -105,7 +109,6 @@ class ShardedModels {
 
  private:
   ShardedLogs logs(const PredictOptions&) const;
-  std::int64_t most_per_host(const PredictOptions&) const;
   std::int64_t ranks_per_host(std::int64_t workers, const PredictOptions&) const;
   std::int64_t hosts(std::int64_t workers, const PredictOptions&) const;
 
