@@ -116,18 +116,6 @@ void read_scenario(OpenedFile& file, store::Database& database) {
   }
 }
 
-// The changes of sharded trainings need no fitted models.
-void read_stored(OpenedFile& file, store::Database& database) {
-  file.stored_predictions = report::build_report(database, "predictions").tables.front();
-  try {
-    file.stored_changes = report::outlook_tables(database, file.predict).front();
-  } catch (const fit::NotSupported&) {
-    // The file also has predictions of ddp, and their models cannot be fitted.
-  } catch (const std::invalid_argument&) {
-    // … or the options of its scenario are impossible.
-  }
-}
-
 void read_models(OpenedFile& file, store::Database& database) {
   for (const auto& [strategy, counts] : report::predicted_workers(database))
     if (!counts.empty()) file.furthest_predicted[strategy] = *counts.rbegin();
@@ -136,8 +124,11 @@ void read_models(OpenedFile& file, store::Database& database) {
     file.models = std::make_shared<const fit::Models>(fit::fit_models(database, all_reduces_of(file.logs)));
   } catch (const fit::NotSupported& error) {
     file.why_no_models = error.what();
-    read_stored(file, database);
+    file.stored_predictions = report::build_report(database, "predictions").tables.front();
   }
+  if (file.models && !(file.models->measured.ddp.empty() && file.models->measured.dp.empty())) return;
+  fit::ShardedJob sharded = fit::sharded_job(database.sql());
+  if (!sharded.measured.empty()) file.sharded = std::make_shared<const fit::ShardedJob>(std::move(sharded));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/sharded/sharded_job.hpp"
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/metrics/measured.hpp"
 #include "analysis/metrics/trained_rates.hpp"
@@ -54,7 +55,7 @@ struct OpenedFile {
   std::shared_ptr<const fit::Models> models;  // null if nothing can be fitted
   std::string why_no_models;                  // why `models` is null, and what to do
   report::Table stored_predictions;           // without models: the predictions stored in the file, if any
-  report::Table stored_changes;               // … and the usual changes by their gain (what_helps), if any
+  std::shared_ptr<const fit::ShardedJob> sharded;  // the training with FSDP; null if ddp or dp was measured, too
   std::map<std::string, std::int64_t> furthest_predicted;  // by strategy: the largest N of the file's predictions
   std::string profiler_note;  // what the profiler adds to the steps (report::profiler_note); may be empty
   fit::PredictOptions predict;                // from the scenario, or the defaults

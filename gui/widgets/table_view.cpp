@@ -112,6 +112,26 @@ int TableView::narrowed(int column) {
   return columnWidth(column);
 }
 
+void TableView::tighten() {
+  const int margin = 2 * style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, this) + 6;
+  const QFontMetrics heading(horizontalHeader()->font()), cell(font());
+  for (int i = 0; i < model()->columnCount(); ++i) {
+    const int title = heading.horizontalAdvance(model()->headerData(i, Qt::Horizontal).toString());
+    int needed = title, widest_word = title;
+    for (int row = 0; row < model()->rowCount(); ++row) {
+      const QString text = model()->index(row, i).data().toString();
+      needed = std::max(needed, cell.horizontalAdvance(text));
+      if (i == 0)
+        for (const QString& word : text.split(QLatin1Char(' ')))
+          widest_word = std::max(widest_word, cell.horizontalAdvance(word));
+    }
+    needed += margin;
+    if (i == 0) needed = std::max(widest_word + margin, std::min(needed, 2 * width() / 5));
+    setColumnWidth(i, std::min(needed, columnWidth(i)));
+  }
+  resizeRowsToContents();
+}
+
 void TableView::show_all_rows() {
   setMinimumHeight(horizontalHeader()->sizeHint().height() + verticalHeader()->length() +
                    style()->pixelMetric(QStyle::PM_ScrollBarExtent) + 2 * frameWidth());

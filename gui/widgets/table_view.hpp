@@ -20,6 +20,8 @@ class TableView : public QTableView {
   // are wrapped, and every row is as high as its texts. The table scrolls only where the sentences would have less than
   // a least width.
   void share_width();
+  // Makes columns as narrow as their texts and wraps the first one, so that the last one is visible without scrolling.
+  void tighten();
   void show_all_rows();  // makes the present table as high as its rows, for a page that scrolls as a whole
   const ReportTableModel& model_of_table() const { return *model_; }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/sharded/sharded_model.hpp"
 #include "gui/models/shell_words.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -159,6 +160,12 @@ fit::PredictOptions predict_options(const OpenedFile& file, const Knobs& knobs) 
 }
 
 std::optional<std::int64_t> automatic_gpus_per_node(const OpenedFile& file) {
+  if (file.sharded) {
+    fit::PredictOptions options = file.predict;
+    options.gpus_per_node = 0;
+    const std::int64_t per_host = fit::most_ranks_per_host(*file.sharded, options);
+    return per_host < most_workers ? std::optional(per_host) : std::nullopt;
+  }
   if (!file.models || file.models->measured.ddp.empty()) return std::nullopt;
   fit::PredictOptions options = file.predict;
   options.gpus_per_node = 0;
@@ -168,13 +175,15 @@ std::optional<std::int64_t> automatic_gpus_per_node(const OpenedFile& file) {
   return per_host < most_workers ? std::optional(per_host) : std::nullopt;
 }
 
+std::string gpus_per_node_text(std::int64_t gpus_per_node) {
+  return gpus_per_node > 0 ? fmt::format("{} GPUs per node", gpus_per_node) : "GPUs per node: automatic";
+}
+
 std::optional<PredictionChoice> prediction_choice(const OpenedFile& file, const Knobs& knobs) {
   const Knobs own = measured_knobs(file, knobs.base_strategy());
   std::vector<std::string> all;
   if (knobs.workers != own.workers) all.push_back(fmt::format("N = {}", knobs.workers));
-  if (knobs.gpus_per_node != own.gpus_per_node)
-    all.push_back(knobs.gpus_per_node > 0 ? fmt::format("{} GPUs per node", knobs.gpus_per_node)
-                                          : std::string("GPUs per node: automatic"));
+  if (knobs.gpus_per_node != own.gpus_per_node) all.push_back(gpus_per_node_text(knobs.gpus_per_node));
   if (knobs.inter_node != own.inter_node)
     all.push_back(fmt::format("link between nodes: {}", knobs.inter_node == collective::NodeLinks::usual
                                                             ? std::string("usual range")

@@ -76,8 +76,11 @@ fit::WhatIf for_one_worker(const fit::WhatIf&);
 // Returns the file's options with the machine that the knobs describe.
 fit::PredictOptions predict_options(const OpenedFile&, const Knobs&);
 
-// Returns the ranks per host that 0 (automatic) stands for; nullopt if all ranks are on one host, or without ddp.
+// Returns the ranks per host that 0 (automatic) stands for; nullopt if all ranks are on one host, or without
+// ddp and FSDP.
 std::optional<std::int64_t> automatic_gpus_per_node(const OpenedFile&);
+// Returns a chosen number as text: "4 GPUs per node".
+std::string gpus_per_node_text(std::int64_t gpus_per_node);
 
 // Returns N, machine and logs of the links, if they differ from those of the file's own predictions. `knobs` of a file
 // with models.

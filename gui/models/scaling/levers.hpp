@@ -14,7 +14,7 @@ namespace ddpprof::gui::whatif {
 
 struct Lever {
   fit::RankedChange change;
-  Knobs knobs;  // as measured on the chosen machine, except for this change
+  Knobs knobs;  // as measured on the chosen machine, except for this change; unused for FSDP
 };
 
 // Returns the knobs as measured, for the N, base strategy and machine of `knobs`.

@@ -292,9 +292,10 @@ void OverviewPage::show_changes() {
     rows += table_row(figure_link("Scaling", change.change),
                       escaped(change.gain) + (change.certain ? QString() : tr("; a loss is possible")) +
                           (change.needs.empty() ? QString() : tr("; requires %1").arg(escaped(change.needs))));
+  const bool try_them = file_->models || file_->sharded;
+  const QString link = try_them ? tr("→ Scaling: try them") : tr("→ Scaling: all of them");
   changes_->setText(all.changes.empty() ? tr("No usual change would raise the throughput by 2 % or more.")
-                                        : table(rows) + plain_link("Scaling", file_->models ? tr("→ Scaling: try them")
-                                                                                       : tr("→ Scaling: all of them")));
+                                        : table(rows) + plain_link("Scaling", link));
 }
 
 void OverviewPage::show_overview() {

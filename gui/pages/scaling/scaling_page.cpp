@@ -15,7 +15,6 @@
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSplitter>
-#include <QStyle>
 #include <QTabWidget>
 #include <QTextDocumentFragment>
 #include <QToolButton>
@@ -24,6 +23,8 @@
 
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
+#include "gui/pages/scaling/sentences_html.hpp"
+#include "gui/pages/scaling/sharded_panel.hpp"
 #include "gui/plots/design.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "gui/widgets/shell_line.hpp"
@@ -32,47 +33,8 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-// `narrow`: each sentence below its title instead of beside it.
-QString html(const std::vector<Sentence>& all, bool narrow) {
-  const QString row = narrow ? QStringLiteral("<tr><td><b>%1</b><br>%2</td></tr>")
-                             : QStringLiteral(
-                                   "<tr><td valign='top' style='padding-right:6px'><b>%1</b></td>"
-                                   "<td>%2</td></tr>");
-  QString text = QStringLiteral("<table cellspacing='0' cellpadding='2'>");
-  for (const Sentence& one : all) {
-    const QString mark = one.warning ? QStringLiteral("⚠ ") : QString();
-    text += row.arg((mark + QString::fromStdString(one.about)).toHtmlEscaped(),
-                    QString::fromStdString(one.text).toHtmlEscaped());
-  }
-  return text + QStringLiteral("</table>");
-}
-
-// Makes columns as narrow as their texts and wraps the first column, so that "requires" is visible without scrolling.
-void tighten(TableView& table) {
-  const int margin = 2 * table.style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, &table) + 6;
-  const QFontMetrics heading(table.horizontalHeader()->font()), cell(table.font());
-  const QAbstractItemModel& model = *table.model();
-  for (int i = 0; i < model.columnCount(); ++i) {
-    const int title = heading.horizontalAdvance(model.headerData(i, Qt::Horizontal).toString());
-    int needed = title;
-    for (int row = 0; row < model.rowCount(); ++row)
-      needed = std::max(needed, cell.horizontalAdvance(model.index(row, i).data().toString()));
-    needed += margin;
-    if (i == 0) needed = std::max(title + margin, std::min(needed, 2 * table.width() / 5));
-    table.setColumnWidth(i, std::min(needed, table.columnWidth(i)));
-  }
-  table.resizeRowsToContents();
-}
-
 // The text above the predictions that are stored in a file without models.
 QString about_stored(const OpenedFile& file) {
-  const bool table = std::ranges::any_of(file.configurations, [](const auto& one) { return one.step_times_only; });
-  if (!table && file.furthest_predicted.contains("fsdp"))
-    return ScalingPage::tr(
-        "This job is sharded (FSDP). Below are its predictions, and the usual changes by their gain. For sharded jobs "
-        "this page has no sliders, and the link between nodes cannot be chosen here. For another change use: ddpprof "
-        "predict FILE --what-if KEY=VALUE. For other links between nodes, measure them with nccl-tests, then use: "
-        "ddpprof predict FILE --all-gather LOG --reduce-scatter LOG.");
   return ScalingPage::tr("Below are the predictions that are stored in this file. Changes cannot be predicted: %1.")
       .arg(QString::fromStdString(file.why_no_models));
 }
@@ -89,6 +51,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
     : Page(selection, parent),
       model_(this),
       knobs_(new KnobPanel(this)),
+      sharded_(new ShardedPanel(this)),
       plot_(new ScalingPlot(this)),
       views_(new QButtonGroup(this)),
       logarithmic_(new QCheckBox(tr("Log"), this)),
@@ -116,10 +79,12 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
   across->setSizes({knobs_->minimumWidth(), 610, 420});
   across->setChildrenCollapsible(false);
   stack_ = new MessageStack(across, this);
+  stack_->addWidget(sharded_);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(stack_);
-  set_first_control(plot_);
+  connect(sharded_, &ShardedPanel::choice_changed, this, [this] { this->selection().set_choice(sharded_->choice()); });
+  connect(sharded_, &ShardedPanel::status_message, this, &Page::status_message);
 
   connect(knobs_, &KnobPanel::changed, this, [this](const Knobs& knobs) {
     model_.set_knobs(knobs);
@@ -298,7 +263,9 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
 
 std::vector<TableView*> ScalingPage::stored_tables() const { return stack_->tables(); }
 
-QString ScalingPage::message() const { return stack_->shows_content() ? QString() : stack_->message(); }
+QString ScalingPage::message() const {
+  return stack_->shows_content() || stack_->currentWidget() == sharded_ ? QString() : stack_->message();
+}
 
 QString ScalingPage::summary() const {
   return heading_->text() + '\n' + QTextDocumentFragment::fromHtml(summary_->text()).toPlainText();
@@ -314,12 +281,17 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
   knobs_->set_file(file.get());
   knobs_->show_knobs(model_.knobs(), model_.measured());
   fill_limits();
+  const bool sharded = file && file->sharded;
+  sharded_->show_file(sharded ? file : nullptr);
+  set_first_control(sharded ? static_cast<QWidget*>(sharded_->reset_all()) : plot_);
   if (!file)
     stack_->show_message(tr(
         "No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page Runs. This "
         "page then shows how the job scales, its binding term, and which change helps."));
+  else if (sharded)
+    stack_->setCurrentWidget(sharded_);
   else if (!file->models && !file->stored_predictions.rows.empty())
-    stack_->show_message(about_stored(*file), {file->stored_predictions, file->stored_changes});
+    stack_->show_message(about_stored(*file), {file->stored_predictions});
   else if (!file->models)
     stack_->show_message(tr("Cannot predict from this file: %1").arg(QString::fromStdString(file->why_no_models)));
   else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())
@@ -331,7 +303,7 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
 }
 
 bool ScalingPage::applies_to(const OpenedFile& file) const {
-  return !file.stored_predictions.rows.empty() ||
+  return file.sharded || !file.stored_predictions.rows.empty() ||
          (file.models && !(file.models->measured.ddp.empty() && file.models->measured.dp.empty()));
 }
 
@@ -354,6 +326,7 @@ void ScalingPage::offer_throughput(bool known) {
 
 void ScalingPage::share_choice() {
   const auto& file = model_.file();
+  if (file && file->sharded) return;  // the choice of its panel
   selection().set_choice(file && file->models ? prediction_choice(*file, model_.knobs()) : std::nullopt);
 }
 
@@ -383,7 +356,7 @@ void ScalingPage::show_snapshot() {
 void ScalingPage::show_sentences() {
   constexpr int least_characters = 40;  // of a line with a title beside its sentence
   const bool narrow = words_->width() < least_characters * summary_->fontMetrics().averageCharWidth();
-  summary_->setText(sentences_.empty() ? QString() : html(sentences_, narrow));
+  summary_->setText(sentences_.empty() ? QString() : sentences_html(sentences_, narrow));
 }
 
 void ScalingPage::show_levers() {
@@ -398,8 +371,8 @@ void ScalingPage::show_levers() {
 // Both tables have their width only when the page is shown.
 void ScalingPage::tighten_tables() {
   if (!isVisible()) return;
-  tighten(*levers_);
-  tighten(*predictions_);
+  levers_->tighten();
+  predictions_->tighten();
 }
 
 void ScalingPage::showEvent(QShowEvent* event) {

@@ -22,6 +22,7 @@ namespace ddpprof::gui::whatif {
 
 class KnobPanel;
 class ScalingPlot;
+class ShardedPanel;
 
 class ScalingPage : public Page {
   Q_OBJECT
@@ -37,6 +38,7 @@ class ScalingPage : public Page {
   ScalingModel& model() { return model_; }
   ScalingPlot& plot() { return *plot_; }
   KnobPanel& knobs() { return *knobs_; }
+  ShardedPanel& sharded() { return *sharded_; }   // shown for a training with FSDP
   QString message() const;                        // shown instead of data; empty if data is shown
   std::vector<TableView*> stored_tables() const;  // below the message
   QString summary() const;                        // as plain text
@@ -67,6 +69,7 @@ class ScalingPage : public Page {
   std::vector<Sentence> sentences_;  // of the last complete answer
   MessageStack* stack_;
   KnobPanel* knobs_;
+  ShardedPanel* sharded_;
   ScalingPlot* plot_;
   QButtonGroup* views_;
   QCheckBox* logarithmic_;

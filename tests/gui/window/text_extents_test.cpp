@@ -26,6 +26,7 @@
 #include "gui/window/main_window.hpp"
 #include "gui/window/rail.hpp"
 #include "gui/window/style.hpp"
+#include "tests/analysis/predict/sharded_measurements.hpp"
 #include "tests/gui/overview/overview_file.hpp"
 #include "tests/gui/window/files.hpp"
 
@@ -42,6 +43,21 @@ bool quiet() {
 
 // A text may be cut off if its tooltip has the whole text.
 bool has_whole_tooltip(const QWidget& widget, const QString& text) { return widget.toolTip().contains(text); }
+
+// A training with FSDP on one and on two GPUs.
+class ShardedFile : public fit::Sharded {
+ public:
+  void TestBody() override {}
+  std::filesystem::path make() {
+    measure(1, {.device = "cuda"});
+    measure(2, {.device = "cuda"});
+    fit::PredictOptions options;
+    options.workers = {1, 2, 4, 8};
+    fit::write_predictions(database_, fit::predict_all(database_, options));
+    database_.finish_load();
+    return database_.path();
+  }
+};
 
 class DesignedWindow : public testing::Test {
  protected:
@@ -133,6 +149,13 @@ TEST_F(DesignedWindow, NoTextOfARecordingIsCutOff) {
   expect_whole_texts();
   for (const auto& [field, text] : {std::pair{"given_samples", "50000"}, {"given_epochs", "10"}, {"given_base", "x"}})
     window->findChild<QLineEdit*>(field)->setText(text);
+  expect_whole_texts();
+}
+
+// Its page Scaling has other knobs.
+TEST_F(DesignedWindow, NoTextOfAShardedJobIsCutOff) {
+  ShardedFile file;
+  open(file.make());
   expect_whole_texts();
 }
 
