@@ -56,6 +56,7 @@ ShardedPanel::ShardedPanel(QWidget* parent)
   across->addWidget(make_answer());
   across->setStretchFactor(0, 0);
   across->setStretchFactor(1, 1);
+  across->setSizes({across->widget(0)->minimumWidth() + 2 * grid_px, 1000});  // "automatic (all)" is not cut off
   across->setChildrenCollapsible(false);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
