@@ -10,7 +10,7 @@ namespace ddpprof::report {
 namespace {
 
 // Codes with the largest and with the smallest effect on the answer, each in order. All other codes are between them.
-constexpr std::array<std::string_view, 26> first_codes = {"steps_without_reduction",
+constexpr std::array<std::string_view, 27> first_codes = {"steps_without_reduction",
                                                           "several_updates",
                                                           "graphs_as_a_whole",
                                                           "graphs_left_out",
