@@ -16,9 +16,10 @@ namespace {
 constexpr const char* limit_form =
     "a part of the step, > or <, and a change in percent, e.g. \"step>3%\" or \"throughput<-3%\"";
 
-const report::Table& compared_table(const report::Report& compared, const std::string& name) {
+const report::Table& compared_table(const report::Report& compared, const char* name) {
   const auto found = std::ranges::find(compared.tables, name, &report::Table::name);
-  if (found == compared.tables.end()) throw Failure(ExitCode::data, "the comparison has no table " + name);
+  if (found == compared.tables.end())
+    throw Failure(ExitCode::data, std::string("the comparison has no table ") + name);
   return *found;
 }
 
