@@ -190,6 +190,7 @@ TEST(MeasuredPoints, AreThoseOfSeveralImportedJobs) {
     for (int rank = 0; rank < world_size; ++rank) {
       import::MadeTrace made;
       made.pid = 100 * world_size + rank;
+      if (world_size == 1) made.group = R"("Group size": 1, "Process Group Name": "0", "Process Group Ranks": "[0]")";
       made.distributed = R"("distributedInfo": {"backend": "nccl", "rank": )" + std::to_string(rank) +
                          R"(, "world_size": )" + std::to_string(world_size) + "}";
       options.files.push_back(folder.filePath(QString("n%1-%2.json").arg(world_size).arg(rank)).toStdString());
