@@ -3,6 +3,8 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>
+#include <QKeyEvent>
+#include <QMetaMethod>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <algorithm>
@@ -55,6 +57,19 @@ TableView::TableView(QWidget* parent)
   add_local_action(*this, tr("Copy table as CS&V"), QKeySequence(tr("Ctrl+Shift+C")), [this] { copy_as_csv(); });
   add_local_action(*this, tr("Copy table as &Markdown"), QKeySequence(tr("Ctrl+Shift+M")),
                    [this] { copy_as_markdown(); });
+  connect(this, &QTableView::doubleClicked, this, &TableView::choose);
+}
+
+void TableView::choose(const QModelIndex& at) {
+  if (at.isValid()) emit row_chosen(sorted_->mapToSource(at).row());
+}
+
+void TableView::keyPressEvent(QKeyEvent* event) {
+  const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+  if (enter && isSignalConnected(QMetaMethod::fromSignal(&TableView::row_chosen)))
+    choose(currentIndex());
+  else
+    QTableView::keyPressEvent(event);
 }
 
 void TableView::set_table(report::Table table) {

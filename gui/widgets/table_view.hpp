@@ -32,11 +32,16 @@ class TableView : public QTableView {
 
  signals:
   void status_message(const QString& message);
+  // By a double click, Enter or Return. `row`: its number in the table as it was set, whatever the order now. Not
+  // QTableView::activated, which on some desktops also follows a single click, which selects a row for copying.
+  void row_chosen(int row);
 
  protected:
+  void keyPressEvent(QKeyEvent*) override;
   void resizeEvent(QResizeEvent*) override;
 
  private:
+  void choose(const QModelIndex&);
   void fit_sentences();
   int narrowed(int column);  // wraps long texts that are no sentences; returns the width
   void copy(const QString& text, int rows, const QString& form);

@@ -117,8 +117,8 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   if (rank.contradicted_world_size > 0)
     result.notes.push_back(
         {Severity::warning, "world_size_contradicted", 1,
-         fmt::format("distributedInfo states a world size of {}, but process groups of the trace have more ranks: the "
-                     "smallest number of ranks with all of these groups, {}, is used",
+         fmt::format("distributedInfo states a world size of {}, but process groups of the trace have more ranks: {} is "
+                     "used, the fewest ranks that these groups need",
                      rank.contradicted_world_size, rank.world_size.value_or(1)),
          "throughput, global batch, learning rate and predictions are those of this number; --workers gives another"});
   else if (rank.identity_by_collectives)

@@ -106,9 +106,7 @@ std::string prediction_text(const Source& source, const Curve& curve, const Glan
   const bool comparable = std::ranges::none_of(
       curve, [](const GlanceStep& one) { return one.measured && one.workers > 1 && !one.efficiency; });
   if (comparable && step.efficiency && !step.wide())
-    text += fmt::format(", {} efficiency {}",
-                        fit::strong_strategies(read_predictions(source)).contains(step.strategy) ? "strong" : "weak",
-                        share_text(*step.efficiency));
+    text += fmt::format(", {} efficiency {}", step.strong ? "strong" : "weak", share_text(*step.efficiency));
   if (step.own_cores) text += fmt::format(", {}", fit::own_cores_note);
   if (step.dedicated_s) {
     const auto cores = source.configurations.empty() ? 0 : source.configurations.front().cores;

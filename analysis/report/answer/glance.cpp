@@ -79,6 +79,7 @@ void add_predicted(const Source& source, Steps& steps) {
     step.confidence = real(table, row, "confidence");
     step.throughput = value_of<double>(table, row, "throughput_samples_per_s");
     step.efficiency = value_of<double>(table, row, "efficiency");
+    step.strong = strong.contains(step.strategy);
     step.own_cores = words(table, row, "note").find(fit::own_cores_note) != std::string::npos;
     const auto shares = [&](GlanceStep& of) {
       of.compute = value_of<double>(table, row, "compute_share");
@@ -93,7 +94,7 @@ void add_predicted(const Source& source, Steps& steps) {
     if (!added && std::abs(at->second.step_s - step.step_s) > 0.01 * step.step_s) continue;
     shares(at->second);
     const auto alone = steps.find({step.strategy, 1});
-    if (strong.contains(step.strategy) && !at->second.efficiency && alone != steps.end() && alone->second.measured)
+    if (step.strong && !at->second.efficiency && alone != steps.end() && alone->second.measured)
       at->second.efficiency = step.efficiency;  // a measured step of the same global batch
   }
 }

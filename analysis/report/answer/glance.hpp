@@ -24,6 +24,7 @@ struct GlanceStep {
   double confidence = 0.0;  // of low to high
   double step_s = 0.0, low_s = 0.0, high_s = 0.0;
   std::optional<double> throughput, efficiency;  // samples/s; weak, or strong if the global batch is kept
+  bool strong = false;                           // the efficiency of a prediction is the strong one
   std::optional<double> speedup;                 // of the measured throughput over that of N = 1
   // Shares of the step, as in the table of predictions. Empty if this N has no prediction on the measured machine.
   std::optional<double> compute, transfer, skew, host;

@@ -10,36 +10,36 @@ namespace ddpprof::report {
 namespace {
 
 // Codes with the largest and with the smallest effect on the answer, each in order. All other codes are between them.
-constexpr std::array<std::string_view, 27> first_codes = {"steps_without_reduction",
-                                                          "several_updates",
-                                                          "graphs_as_a_whole",
-                                                          "graphs_left_out",
-                                                          "world_size_unknown",
-                                                          "prediction_none",
-                                                          "table_doubtful",
-                                                          "no_steps",
-                                                          "device_not_recorded",
-                                                          "collective_kernels_unknown",
-                                                          "kernels_lost",
-                                                          "file_damaged",
-                                                          "truncated",
-                                                          "cycle_unfinished",
-                                                          "rank_missing",
-                                                          "incomplete_steps",
-                                                          "no_backward",
-                                                          "samples_unknown",
-                                                          "sizes_unknown",
-                                                          "sizes_assumed",
-                                                          "fit_data_doubtful",
-                                                          "prediction_corrected",
-                                                          "prediction_too_good",
-                                                          "threads_of_one_n",
-                                                          "links_not_measured",
-                                                          "cores_unknown",
-                                                          "device_idle"};
-constexpr std::array<std::string_view, 8> last_codes = {"fit_doubtful",        "oversubscribed", "drift",
-                                                        "noisy_median",        "batch_unknown",  "host_bound",
-                                                        "communication_bound", "outlier_steps"};
+constexpr auto first_codes = std::to_array<std::string_view>({"steps_without_reduction",
+                                                              "several_updates",
+                                                              "graphs_as_a_whole",
+                                                              "graphs_left_out",
+                                                              "world_size_unknown",
+                                                              "prediction_none",
+                                                              "table_doubtful",
+                                                              "no_steps",
+                                                              "device_not_recorded",
+                                                              "collective_kernels_unknown",
+                                                              "kernels_lost",
+                                                              "file_damaged",
+                                                              "truncated",
+                                                              "cycle_unfinished",
+                                                              "rank_missing",
+                                                              "incomplete_steps",
+                                                              "no_backward",
+                                                              "samples_unknown",
+                                                              "sizes_unknown",
+                                                              "sizes_assumed",
+                                                              "fit_data_doubtful",
+                                                              "prediction_corrected",
+                                                              "prediction_too_good",
+                                                              "threads_of_one_n",
+                                                              "links_not_measured",
+                                                              "cores_unknown",
+                                                              "device_idle"});
+constexpr auto last_codes =
+    std::to_array<std::string_view>({"fit_doubtful", "oversubscribed", "drift", "noisy_median", "batch_unknown",
+                                     "host_bound", "communication_bound", "outlier_steps"});
 
 constexpr std::size_t most_characters = 210;
 
@@ -79,9 +79,8 @@ Table main_warnings_table(const Source& source, std::size_t most) {
     // The answer has the interval itself.
     if (cell("code") == "prediction_uncertain") continue;
     // The reason why a file has no prediction may be a warning of its own, too.
-    if (std::ranges::any_of(all, [&](const Merged& one) {
-          return one.code != cell("code") && one.message == cell("message");
-        }))
+    if (std::ranges::any_of(
+            all, [&](const Merged& one) { return one.code != cell("code") && one.message == cell("message"); }))
       continue;
     const auto same = std::ranges::find(all, cell("code"), &Merged::code);
     if (same == all.end()) {

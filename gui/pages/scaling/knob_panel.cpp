@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/pages/scaling/answer_labels.hpp"
 #include "gui/plots/design.hpp"
 #include "gui/widgets/knob.hpp"
 
@@ -128,13 +129,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
 }
 
 void KnobPanel::heading(const QString& text) {
-  auto* label = new QLabel(text, this);
-  QFont font = label->font();
-  font.setBold(true);
-  label->setFont(font);
-  label->setContentsMargins(0, grid_px, 0, 0);
-  label->setForegroundRole(QPalette::PlaceholderText);
-  column_->addWidget(label);
+  column_->addWidget(knob_heading(text, this));
 }
 
 KnobBase* KnobPanel::add(KnobId id, KnobBase* knob) {

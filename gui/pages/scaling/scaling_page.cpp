@@ -1,7 +1,6 @@
 #include "gui/pages/scaling/scaling_page.hpp"
 
 #include <QAbstractButton>
-#include <QAbstractProxyModel>
 #include <QAction>
 #include <QButtonGroup>
 #include <QCheckBox>
@@ -9,7 +8,6 @@
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
@@ -21,9 +19,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/pages/scaling/answer_labels.hpp"
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
-#include "gui/pages/scaling/sentences_html.hpp"
 #include "gui/pages/scaling/sharded_panel.hpp"
 #include "gui/plots/design.hpp"
 #include "gui/widgets/message_stack.hpp"
@@ -37,12 +35,6 @@ namespace {
 QString about_stored(const OpenedFile& file) {
   return ScalingPage::tr("Below are the predictions that are stored in this file. Changes cannot be predicted: %1.")
       .arg(QString::fromStdString(file.why_no_models));
-}
-
-void make_bold(QLabel* label, int pixels) {
-  QFont font = sized(label->font(), pixels);
-  font.setBold(true);
-  label->setFont(font);
 }
 
 }  // namespace
@@ -210,18 +202,8 @@ QWidget* ScalingPage::make_right() {
   auto* words = new QWidget(down);
   auto* column = new QVBoxLayout(words);
   column->setContentsMargins(grid_px, grid_px, grid_px, grid_px);
-  auto* head = new QHBoxLayout;
-  make_bold(heading_, title_px);
-  head->addWidget(heading_, 1);
-  busy_->setAccessibleName(tr("Simulating"));
-  busy_->setToolTip(tr("Simulating"));
-  head->addWidget(busy_);
-  column->addLayout(head);
-  summary_->setWordWrap(true);
-  summary_->setTextFormat(Qt::RichText);
-  summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  summary_->setAccessibleName(tr("Interpretation"));
+  column->addLayout(answer_head(heading_, busy_));
+  prepare_sentences(summary_);
   words_ = new QScrollArea(words);
   words_->setWidget(summary_);
   words_->setWidgetResizable(true);
@@ -235,9 +217,7 @@ QWidget* ScalingPage::make_right() {
   make_bold(levers_title_, body_px);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
-  // QTableView::activated would also follow a single click on some desktops, which selects a row for copying.
-  connect(levers_, &QTableView::doubleClicked, this, &ScalingPage::turn);
-  levers_->installEventFilter(this);
+  connect(levers_, &TableView::row_chosen, this, &ScalingPage::turn);
   below->addWidget(levers_, 1);
   down->setObjectName("scaling words");
   down->addWidget(words);
@@ -384,13 +364,6 @@ void ScalingPage::showEvent(QShowEvent* event) {
 // Enter in the table of changes, and another width of the sentences.
 bool ScalingPage::eventFilter(QObject* watched, QEvent* event) {
   if (watched == words_ && event->type() == QEvent::Resize) show_sentences();
-  if (watched == levers_ && event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
-    if (key == Qt::Key_Return || key == Qt::Key_Enter) {
-      turn(levers_->currentIndex());
-      return true;
-    }
-  }
   return Page::eventFilter(watched, event);
 }
 
@@ -403,11 +376,9 @@ void ScalingPage::choose_log() {
   if (!log.isEmpty()) emit log_requested(log);
 }
 
-void ScalingPage::turn(const QModelIndex& at) {
-  const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
-  const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
+void ScalingPage::turn(int row) {
   const std::vector<Lever>& levers = model_.levers();
-  if (row < 0 || row >= static_cast<int>(levers.size()) || !model_.are_levers_current()) return;
+  if (row >= static_cast<int>(levers.size()) || !model_.are_levers_current()) return;
   const Lever lever = levers[static_cast<std::size_t>(row)];
   model_.set_knobs(lever.knobs);
   knobs_->show_knobs(model_.knobs(), model_.measured());

@@ -58,7 +58,7 @@ class ScalingPage : public Page {
   void show_snapshot();
   void show_sentences();
   void show_levers();
-  void turn(const QModelIndex& row_of_levers);
+  void turn(int row_of_levers);
   void tighten_tables();
   void choose_log();
   void show_tables();

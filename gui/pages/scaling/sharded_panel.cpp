@@ -1,8 +1,6 @@
 #include "gui/pages/scaling/sharded_panel.hpp"
 
-#include <QAbstractProxyModel>
 #include <QFileDialog>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
@@ -13,7 +11,7 @@
 #include <cmath>
 
 #include "gui/models/scaling/knobs.hpp"
-#include "gui/pages/scaling/sentences_html.hpp"
+#include "gui/pages/scaling/answer_labels.hpp"
 #include "gui/plots/design.hpp"
 #include "gui/widgets/knob.hpp"
 #include "gui/widgets/message_stack.hpp"
@@ -30,12 +28,6 @@ constexpr const char* change_keys[] = {"reshard_after_forward", "prefetch", "rep
                                        "precision",             "bandwidth", "latency",  "compute"};
 
 std::int64_t rounded(const Knob& knob) { return std::llround(knob.value()); }
-
-void set_bold(QLabel* label, int pixels) {
-  QFont font = sized(label->font(), pixels);
-  font.setBold(true);
-  label->setFont(font);
-}
 
 }  // namespace
 
@@ -79,7 +71,7 @@ QWidget* ShardedPanel::make_knobs() {
   column_->addWidget(reset_all_);
 
   const QString measured = tr("as measured");
-  heading(tr("Prediction for"));
+  column_->addWidget(knob_heading(tr("Prediction for"), this));
   add("workers", new Knob(tr("&Workers N"), tr("The largest number of ranks to predict."),
                           {1.0, static_cast<double>(most_workers), true, true}, {}, 0, content));
   add("gpus_per_node", new Knob(tr("&GPUs per node"),
@@ -93,7 +85,7 @@ QWidget* ShardedPanel::make_knobs() {
                              "all-reduces only."),
                           {{"", measured, {}}, {logs_key, tr("logs of nccl-tests…"), {}}}, content));
 
-  heading(tr("What if: sharding"));
+  column_->addWidget(knob_heading(tr("What if: sharding"), this));
   add("reshard_after_forward",
       new Choice(tr("Reshard after forward"),
                  tr("Off: a rank keeps gathered parameters until the backward, and gathers a unit once per step."),
@@ -112,7 +104,7 @@ QWidget* ShardedPanel::make_knobs() {
                                {"precision=fp16", tr("model in fp16"), {}},
                                {"precision=bf16", tr("model in bf16"), {}}},
                               content));
-  heading(tr("What if: machine"));
+  column_->addWidget(knob_heading(tr("What if: machine"), this));
   const QString times = tr(" ×");
   add("bandwidth", new Knob(tr("Link bandwidth"), tr("Factor on the fitted bandwidth of a link."),
                             {0.05, 20.0, true, false}, times, 3, content));
@@ -135,29 +127,18 @@ QWidget* ShardedPanel::make_knobs() {
 QWidget* ShardedPanel::make_answer() {
   auto* words = new QWidget(this);
   auto* column = new QVBoxLayout(words);
-  auto* head = new QHBoxLayout;
-  set_bold(heading_, title_px);
-  head->addWidget(heading_, 1);
-  busy_->setAccessibleName(tr("Simulating"));
-  busy_->setToolTip(tr("Simulating"));
-  head->addWidget(busy_);
-  column->addLayout(head);
-  summary_->setWordWrap(true);
-  summary_->setTextFormat(Qt::RichText);
-  summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  summary_->setAccessibleName(tr("Interpretation"));
+  column->addLayout(answer_head(heading_, busy_));
+  prepare_sentences(summary_);
   QScrollArea* text = scrolled(summary_, words);
   text->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   column->addWidget(text, 1);
 
   auto* help = new QWidget(this);
   auto* below = new QVBoxLayout(help);
-  set_bold(levers_title_, body_px);
+  make_bold(levers_title_, body_px);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
-  connect(levers_, &QTableView::doubleClicked, this, &ShardedPanel::turn);
-  levers_->installEventFilter(this);
+  connect(levers_, &TableView::row_chosen, this, &ShardedPanel::turn);
   below->addWidget(levers_, 1);
   auto* upper = new QSplitter(Qt::Horizontal, this);
   upper->setObjectName("sharded words");
@@ -185,16 +166,6 @@ QWidget* ShardedPanel::make_answer() {
   down->addWidget(tables);
   down->setChildrenCollapsible(false);
   return down;
-}
-
-void ShardedPanel::heading(const QString& text) {
-  auto* label = new QLabel(text, this);
-  QFont font = label->font();
-  font.setBold(true);
-  label->setFont(font);
-  label->setContentsMargins(0, grid_px, 0, 0);
-  label->setForegroundRole(QPalette::PlaceholderText);
-  column_->addWidget(label);
 }
 
 void ShardedPanel::add(const std::string& name, Knob* knob) {
@@ -352,11 +323,9 @@ void ShardedPanel::show_answer(const ShardedAnswer& made) {
   emit choice_changed();
 }
 
-void ShardedPanel::turn(const QModelIndex& at) {
-  const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
-  const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
+void ShardedPanel::turn(int row) {
   const report::Table& table = levers_->model_of_table().table();
-  if (busy() || row < 0 || row >= static_cast<int>(table.rows.size())) return;
+  if (busy() || row >= static_cast<int>(table.rows.size())) return;
   const auto change = report::value_of<std::string>(table, table.rows[static_cast<std::size_t>(row)], "change");
   if (!change) return;
   set_alone(*change);
@@ -368,17 +337,6 @@ void ShardedPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   if (layout() != nullptr) layout()->activate();
   levers_->tighten();
-}
-
-bool ShardedPanel::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == levers_ && event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
-    if (key == Qt::Key_Return || key == Qt::Key_Enter) {
-      turn(levers_->currentIndex());
-      return true;
-    }
-  }
-  return QWidget::eventFilter(watched, event);
 }
 
 QString ShardedPanel::summary() const {

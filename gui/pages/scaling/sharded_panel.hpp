@@ -14,7 +14,6 @@
 #include "gui/models/scaling/sharded_question.hpp"
 
 class QLabel;
-class QModelIndex;
 class QPushButton;
 class QTabWidget;
 class QVBoxLayout;
@@ -58,7 +57,6 @@ class ShardedPanel : public QWidget {
 
  protected:
   void showEvent(QShowEvent*) override;
-  bool eventFilter(QObject*, QEvent*) override;
 
  private:
   using Logs = std::pair<std::vector<std::filesystem::path>, std::vector<std::filesystem::path>>;
@@ -67,7 +65,6 @@ class ShardedPanel : public QWidget {
   QWidget* make_answer();
   void add(const std::string& name, Knob*);
   void add(const std::string& name, Choice*);
-  void heading(const QString& text);
   void choose_logs(const QString& key);
   void reset_changes();
   void reset();
@@ -75,7 +72,7 @@ class ShardedPanel : public QWidget {
   void ask();
   void predict();
   void show_answer(const ShardedAnswer&);
-  void turn(const QModelIndex& row_of_levers);
+  void turn(int row_of_levers);
 
   std::shared_ptr<const OpenedFile> file_;
   ShardedQuestion question_;

@@ -66,7 +66,7 @@ TEST(LostKernels, AreNoneOrFew) {
   EXPECT_EQ(message_without([](int step, int kernel) { return step == 2 && kernel == 3; }), "") << "an invalid event";
 }
 
-// Calls of the driver inside of those of the runtime launch no kernel of their own.
+// A call of the driver inside a call of the runtime is the same launch: it has no kernel of its own.
 TEST(LostKernels, InnerCallsHaveNone) {
   MadeTrace made;
   TraceText trace = made.trace();
