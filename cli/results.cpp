@@ -13,10 +13,12 @@
 
 namespace ddpprof::cli {
 
-void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context) {
+void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context,
+                 const std::shared_ptr<const fit::Models>& models) {
   const bool screen = format == report::Format::table && !context.full;
-  render(scenario_queries::build_report(database, screen ? report::answer_report : full_report), format, context.out,
-         style_of(context));
+  render(scenario_queries::build_report(database, screen ? report::answer_report : full_report,
+                                        metrics::OverlapRule::intersection, nullptr, models),
+         format, context.out, style_of(context));
 }
 
 void check_exports(const scenario::Output& output, const std::filesystem::path& database) {
@@ -36,14 +38,16 @@ void write_exports(store::Database& database, const scenario::Output& output) {
 ExitCode write_results(store::Database& database, const scenario::Scenario& scenario, report::Format format,
                        const std::string& subcommand, Context& context) {
   ExitCode code = ExitCode::done;
+  std::shared_ptr<const fit::Models> models;
   try {
-    fit::fit_and_predict(database, scenario_queries::predict_options(scenario),
-                         scenario_queries::learning_rate_options(scenario, database));
+    models = fit::fit_and_predict(database, scenario_queries::predict_options(scenario),
+                                  scenario_queries::learning_rate_options(scenario, database))
+                 .predicted.models;
   } catch (const fit::NotSupported& error) {  // the report shows the measurements
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
     code = ExitCode::data;
   }
-  show_report(database, format, "summary", context);
+  show_report(database, format, "summary", context, models);
   write_exports(database, scenario.output);
   if (!context.quiet) context.messages << "database: " << database.path().string() << '\n';
   return code;

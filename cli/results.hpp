@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario/scenario.hpp"
@@ -13,8 +15,9 @@
 namespace ddpprof::cli {
 
 // Prints the report that ends a command: the answer on one screen, or the report `full_report` with --full and in
-// formats for programs.
-void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context);
+// formats for programs. `models`: fitted to the measurements before; null: the report fits them if it needs them.
+void show_report(store::Database& database, report::Format format, std::string_view full_report, Context& context,
+                 const std::shared_ptr<const fit::Models>& models = nullptr);
 
 // Throws Failure if an export that the scenario asks for cannot have its path.
 void check_exports(const scenario::Output& output, const std::filesystem::path& database);

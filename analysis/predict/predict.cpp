@@ -216,9 +216,9 @@ PredictResult predict_all(const std::shared_ptr<const Models>& models, const Pre
   return result;
 }
 
-std::vector<StrongScaling> predict_strong_scaling(store::Database& database, const PredictOptions& options) {
+std::vector<StrongScaling> predict_strong_scaling(const std::shared_ptr<const Models>& models,
+                                                  const PredictOptions& options) {
   validate(options);
-  const auto models = std::make_shared<const Models>(fit_models(database, options.all_reduce));
   std::vector<StrongScaling> all;
   for (const char* strategy : {"ddp", "dp"}) {
     const auto& profiles = std::string_view(strategy) == "ddp" ? models->measured.ddp : models->measured.dp;
@@ -240,6 +240,7 @@ Results fit_and_predict(store::Database& database, const PredictOptions& options
   if (models) {
     results.fit = summarise_fits(*models);
     results.predicted = predict_measured(models, options);
+    results.predicted.models = models;
   }
   append(results.predicted, std::move(sharded));
   write_fits(database, results.fit);

@@ -56,7 +56,9 @@ void show_jobs(const TraceImport& request, const import::ImportResult& result, d
                                   result.steps == 1 ? "" : "s", seconds);
 }
 
-void import_all(const TraceImport& request, const import::InputFiles& files, Context& context) {
+std::shared_ptr<const fit::Models> import_all(const TraceImport& request, const import::InputFiles& files,
+                                              Context& context) {
+  std::shared_ptr<const fit::Models> models;
   import::FilesImport done;
   const auto begin = std::chrono::steady_clock::now();
   double seconds = 0.0;
@@ -73,17 +75,18 @@ void import_all(const TraceImport& request, const import::InputFiles& files, Con
       context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", done.step_times,
                                       done.placements, done.placements == 1 ? "" : "s");
     for (const std::string& warning : done.warnings) context.messages << "ddpprof import: warning: " << warning << '\n';
-    fit_imported(request.subcommand, made, context);
+    models = fit_imported(request.subcommand, made, context);
   };
   if (request.append)
     append_to_database(request.database, fill, finish);
   else
     make_database(request.database, request.overwrite, fill, finish);
+  return models;
 }
 
 }  // namespace ddpprof::cli
 
-void fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
+std::shared_ptr<const fit::Models> fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
   std::optional<fit::PredictOptions> asked;
   try {
     asked = scenario_queries::stored_predict_options(database);
@@ -91,8 +94,10 @@ void fit_imported(const std::string& subcommand, store::Database& database, Cont
     context.messages << "ddpprof " << subcommand << ": the stored scenario's options of predictions are not used: "
                      << error.what() << '\n';
   }
-  if (const std::string why = import::fit_imports(database, asked); !why.empty())
-    context.messages << "ddpprof " << subcommand << ": no prediction: " << why << '\n';
+  const import::FittedImports fitted = import::fit_imports(database, asked);
+  if (!fitted.no_prediction.empty())
+    context.messages << "ddpprof " << subcommand << ": no prediction: " << fitted.no_prediction << '\n';
+  return fitted.models;
 }
 
 ExitCode import_trace_files(const TraceImport& request, Context& context) {
@@ -105,13 +110,13 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
                     "traces or logs with --append", "give --out");
     if (request.log_ranks && files.logs.empty())
       throw Failure(ExitCode::usage, "--log-ranks needs a log of nccl-tests among the inputs");
-    import_all(request, files, context);
+    const std::shared_ptr<const fit::Models> models = import_all(request, files, context);
     store::Database database = store::Database::open_read(request.database);
     const char* report = import::report_of(files);
     if (files.traces.empty())
       render(report::build_report(database, report), request.format, context.out, style_of(context));
     else
-      show_report(database, request.format, report, context);
+      show_report(database, request.format, report, context, models);
     if (!context.quiet) context.messages << "database: " << request.database << '\n';
     return ExitCode::done;
   } catch (const import::OpenError& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct TraceImport {
 // support a prediction, the reason is printed and the measurements stay. `subcommand` is the name in messages.
 // The options are those of the scenario that the database stores. Without one, the imported N and multiples of the
 // largest are predicted.
-void fit_imported(const std::string& subcommand, store::Database&, Context&);
+std::shared_ptr<const fit::Models> fit_imported(const std::string& subcommand, store::Database&, Context&);
 
 // Imports, fits and prints the report. Throws UserError and store::DatabaseError.
 ExitCode import_trace_files(const TraceImport& request, Context& context);

@@ -171,8 +171,8 @@ ExitCode run_job(const RunJob& run, Context& context) {
     context.messages << "ddpprof run: warning: " << warning << '\n';
   database.finish_load();
   if (result.measured > 0) {
-    fit_imported("run", database, context);
-    show_report(database, run.format, "summary", context);
+    const auto models = fit_imported("run", database, context);
+    show_report(database, run.format, "summary", context, models);
     write_exports(database, scenario.output);
     if (!context.quiet) context.messages << "database: " << file.string() << '\n';
   }

@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/predict.hpp"
@@ -20,8 +21,10 @@ namespace {
 class ScenarioTables {
  public:
   // `options`: of predictions in place of those of the stored scenario; null: those of the scenario.
-  ScenarioTables(store::Database& database, const fit::PredictOptions* options)
-      : database_(database), options_(options) {}
+  // `models`: fitted before; null: fitted when needed.
+  ScenarioTables(store::Database& database, const fit::PredictOptions* options,
+                 std::shared_ptr<const fit::Models> models)
+      : database_(database), options_(options), models_(std::move(models)) {}
 
   // The tables learning_rate and warmup. Empty if this version cannot read the scenario: then the stored tables are
   // used.
@@ -52,7 +55,8 @@ class ScenarioTables {
     try {
       const auto scenario = stored_scenario(database_);
       if (!scenario || scenario->measure.batches.size() < 2) return {};
-      return {report::strong_predictions_table(fit::predict_strong_scaling(database_, predict_options(*scenario)))};
+      const fit::PredictOptions options = predict_options(*scenario);
+      return {report::strong_predictions_table(fit::predict_strong_scaling(models(options), options))};
     } catch (const fit::NotSupported&) {
     } catch (const std::invalid_argument&) {
     }
@@ -65,7 +69,12 @@ class ScenarioTables {
     try {
       const fit::PredictOptions options =
           options_ != nullptr ? *options_ : stored_predict_options(database_).value_or(fit::PredictOptions{});
-      tables = report::outlook_tables(database_, options);
+      const report::WorkersByStrategy asked = report::predicted_workers(database_);
+      const bool modelled = asked.contains("ddp") || asked.contains("dp");
+      // The parts of a step in a table of step times are not known.
+      tables = !fit::stored_steps(database_).empty()
+                   ? report::outlook_tables(database_, nullptr, {}, options)
+                   : report::outlook_tables(database_, modelled ? models(options) : nullptr, asked, options);
     } catch (const fit::NotSupported&) {
     } catch (const std::invalid_argument&) {
     }
@@ -78,6 +87,11 @@ class ScenarioTables {
   }
 
  private:
+  const std::shared_ptr<const fit::Models>& models(const fit::PredictOptions& options) {
+    if (!models_) models_ = std::make_shared<const fit::Models>(fit::fit_models(database_, options.all_reduce));
+    return models_;
+  }
+
   // Returns why a table of step times has no learning rate for other N; empty if it has one.
   std::string no_rate_of_table() {
     if (const auto kept = kept_batch(database_)) return kept_rate(*kept);
@@ -127,6 +141,7 @@ class ScenarioTables {
 
   store::Database& database_;
   const fit::PredictOptions* options_;
+  std::shared_ptr<const fit::Models> models_;
   bool read_ = false;
   std::optional<scenario::Scenario> scenario_;
   RateQuestion question_;
@@ -135,8 +150,8 @@ class ScenarioTables {
 }  // namespace
 
 report::Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule,
-                            const fit::PredictOptions* options) {
-  ScenarioTables tables(database, options);
+                            const fit::PredictOptions* options, std::shared_ptr<const fit::Models> models) {
+  ScenarioTables tables(database, options, std::move(models));
   return report::build_report(database, name, rule,
                               {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); },
                                [&tables] { return tables.strong(); }, [&tables] { return tables.outlook(); }});

@@ -91,20 +91,19 @@ FilesImport import_files(store::Database& into, const InputFiles& files, ImportO
   return done;
 }
 
-std::string fit_imports(store::Database& database, const std::optional<fit::PredictOptions>& asked) {
+FittedImports fit_imports(store::Database& database, const std::optional<fit::PredictOptions>& asked) {
   fit::write_fits(database, {});
   fit::write_predictions(database, {});
   try {
     fit::PredictOptions options = asked.value_or(fit::PredictOptions{});
     if (!asked) options.workers = workers_to_predict(database);
-    if (options.workers.empty()) return "";
-    fit::fit_and_predict(database, options);
-    return "";
+    if (options.workers.empty()) return {};
+    return {"", fit::fit_and_predict(database, options).predicted.models};
   } catch (const fit::NotSupported& error) {
     fit::PredictResult none;
     none.notes = {fit::make_note("warning", "prediction_none", error.reason(), error.advice())};
     fit::write_predictions(database, none);
-    return error.what();
+    return {error.what(), nullptr};
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +27,15 @@ struct FilesImport {
 FilesImport import_files(store::Database&, const InputFiles&, ImportOptions options,
                          std::optional<std::int64_t> log_ranks);
 
-// Fits and predicts from the imports of the database, in place of earlier fits and predictions. Returns why nothing is
-// predicted, or ""; the reason is also a diagnostic of the database. Without `asked` the imported N and multiples of the
-// largest are predicted.
-std::string fit_imports(store::Database&, const std::optional<fit::PredictOptions>& asked = {});
+struct FittedImports {
+  std::string no_prediction;                  // why nothing is predicted; empty: something is
+  std::shared_ptr<const fit::Models> models;  // that the predictions are of; may be null
+};
+
+// Fits and predicts from the imports of the database, in place of earlier fits and predictions. The reason why nothing is
+// predicted is also a diagnostic of the database. Without `asked` the imported N and multiples of the largest are
+// predicted.
+FittedImports fit_imports(store::Database&, const std::optional<fit::PredictOptions>& asked = {});
 
 // Returns the report that shows the import in full: imported, predictions or comm.
 const char* report_of(const InputFiles&);

@@ -40,6 +40,9 @@ class ExternalSorter {
   // Call once, after the last push() and before reading. Throws TemporaryFileError.
   void finish();
 
+  // Frees the records when they are not read any more. size() stays as it is. Call after finish(), without a cursor.
+  void release();
+
   std::uint64_t size() const { return count_; }
   std::size_t runs() const { return runs_.size(); }  // in the file
 
@@ -97,6 +100,7 @@ class ExternalSorter {
   std::vector<T> buffer_;
   bool ordered_ = true;  // the buffer is ordered
   bool finished_ = false;
+  bool released_ = false;
   std::uint64_t count_ = 0;
   std::unique_ptr<RunFile> file_;
   std::vector<Run> runs_;
@@ -164,8 +168,16 @@ void ExternalSorter<T, Less>::finish() {
 }
 
 template <class T, class Less>
+void ExternalSorter<T, Less>::release() {
+  std::vector<T>().swap(buffer_);
+  runs_.clear();
+  file_.reset();
+  released_ = true;
+}
+
+template <class T, class Less>
 auto ExternalSorter<T, Less>::cursor() const -> Cursor {
-  if (!finished_) throw std::logic_error("ExternalSorter: read before finish()");
+  if (!finished_ || released_) throw std::logic_error("ExternalSorter: read before finish() or after release()");
   return Cursor(*this);
 }
 

@@ -38,6 +38,8 @@ void SliceStore::finish(const CollectiveLaunches* launches) {
   pending_.finish();
   calls_.finish();
   join(launches && !launches->empty() ? launches : nullptr);
+  pending_.release();
+  calls_.release();
   outside_.finish();
   lost_.finish();
   // If no slice is inside, the clocks of host and devices differ, and nothing is wrong with single slices.
@@ -45,8 +47,10 @@ void SliceStore::finish(const CollectiveLaunches* launches) {
     outside_.for_each([&](const Slice& slice) { joined_.push(slice); });
   else
     out_of_bounds_ = static_cast<std::int64_t>(outside_.size());
+  outside_.release();
   joined_.finish();
   check();
+  joined_.release();
   slices_.finish();
 }
 

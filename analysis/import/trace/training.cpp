@@ -40,6 +40,7 @@ class TrainingBuilder {
     rank_.host_work.finish();
     rank_.memory.finish();
     training_.on_device = rank_.slices.size() > 0;
+    if (training_.on_device) rank_.host_work.release();  // read only for jobs on CPUs
     training_.whole_graphs = rank_.whole_graphs;
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
                      [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/fit/models.hpp"
 #include "analysis/predict/predict.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
@@ -76,7 +77,7 @@ TEST_F(StrongScalingTest, TakesAnotherGlobalBatch) {
   const StrongScaling strong = predict_all(several_.get(), options).strong.at(0);
   EXPECT_EQ(strong.points.at(0).batch_per_worker, 64);
   EXPECT_NEAR(strong.points.at(0).step_s / synthetic::true_step_s(at_batch(64), 16), 1.0, 0.06);
-  const auto alone = predict_strong_scaling(several_.get(), options);
+  const auto alone = predict_strong_scaling(std::make_shared<const Models>(fit_models(several_.get())), options);
   EXPECT_EQ(alone.at(0).points.at(0).step_s, strong.points.at(0).step_s);
 }
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 
-#include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "analysis/predict/sharded/sharded_prediction.hpp"
@@ -139,17 +138,6 @@ std::vector<Table> outlook_tables(store::Database& database, const std::shared_p
     all.changes.insert(all.changes.end(), ranked.begin(), ranked.end());
   }
   return {what_helps_table(all.changes, options.confidence), dedicated_predictions_table(all.dedicated)};
-}
-
-std::vector<Table> outlook_tables(store::Database& database, const fit::PredictOptions& options) {
-  const WorkersByStrategy asked = predicted_workers(database);
-  // The parts of a step in a table of step times are not known.
-  if (!fit::stored_steps(database).empty()) return outlook_tables(database, nullptr, {}, options);
-  const bool modelled = asked.contains("ddp") || asked.contains("dp");
-  return outlook_tables(
-      database,
-      modelled ? std::make_shared<const fit::Models>(fit::fit_models(database, options.all_reduce)) : nullptr, asked,
-      options);
 }
 
 }  // namespace ddpprof::report

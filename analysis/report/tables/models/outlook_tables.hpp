@@ -35,7 +35,5 @@ WorkersByStrategy predicted_workers(store::Database&);
 // every N. N that cannot be predicted are left out. `models`: of ddp and dp; null: only changes of sharded trainings.
 std::vector<Table> outlook_tables(store::Database&, const std::shared_ptr<const fit::Models>& models,
                                   const WorkersByStrategy&, const fit::PredictOptions&);
-// The same for the file's stored predictions. Throws fit::NotSupported as fit::fit_models does.
-std::vector<Table> outlook_tables(store::Database&, const fit::PredictOptions&);
 
 }  // namespace ddpprof::report

@@ -187,5 +187,17 @@ TEST(ExternalSorter, IsWrittenFirstAndReadThen) {
   EXPECT_THROW(sorter.finish(), std::logic_error);
 }
 
+TEST(ExternalSorter, ReleasedRecordsAreCountedAndNotRead) {
+  const Folder folder;
+  Sorter sorter({3 * sizeof(Record), folder.path()});
+  for (int i = 0; i < 10; ++i) sorter.push({});
+  sorter.finish();
+  ASSERT_GT(sorter.runs(), 0U);
+  sorter.release();
+  EXPECT_EQ(sorter.size(), 10U);
+  EXPECT_EQ(sorter.runs(), 0U);
+  EXPECT_THROW(sorter.cursor(), std::logic_error);
+}
+
 }  // namespace
 }  // namespace ddpprof::import
