@@ -134,8 +134,9 @@ void add_replicas(std::int64_t replicas, const store::MeasurementRow& row, nlohm
                      "if ranks process other samples, give --batch-per-worker"});
   else
     notes.push_back({Severity::warning, "samples_unknown", 1,
-                     "ranks may process the same samples, as tensor parallel ranks and pipeline stages do, and the "
-                     "number of data parallel replicas is not known: throughput and global batch are not reported",
+                     "ranks may process the same samples, as tensor parallel ranks, ranks that divide sequences and "
+                     "pipeline stages do, and the number of data parallel replicas is not known: throughput and global "
+                     "batch are not reported",
                      fmt::format("give --batch-per-worker: the samples of a step / {} ranks / {} backward{} per step",
                                  row.world_size, row.accumulation, row.accumulation == 1 ? "" : "s")});
 }

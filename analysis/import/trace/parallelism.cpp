@@ -203,29 +203,76 @@ std::int64_t replicas_of_divided_model(const RankTrace& rank, const std::vector<
   return scatters && all_reduces ? 0 : replicas;  // shards that are replicated: of several groups
 }
 
-// Ranks that divide sequences (Ulysses) exchange equal parts all to all, within groups, and reduce gradients over all
-// ranks, because each of them has the whole model. Experts are reduced over fewer ranks, and receive unequal parts.
-// Returns the number of such groups, each of which has the samples of one rank. None: there are no such groups, or a
-// group of all ranks, whose all-to-alls may as well be those of experts and embeddings.
+// Returns true if the ranks reduce as many elements as they accumulate gradients of in most steps, so that each of them
+// has the whole model. Gradients of experts and embeddings that only this rank has are not reduced. None: unknown.
+std::optional<bool> reduces_all_gradients(const RankTrace& rank, const std::vector<HostStep>& steps,
+                                          const std::vector<Collective>& collectives) {
+  std::int64_t all = 0, some = 0;  // steps
+  for (const HostStep& step : steps) {
+    std::int64_t accumulated = 0, reduced = 0;  // elements
+    for (const GradientMark& mark : gradients_of_last_backward(step, rank.gradients)) {
+      if (mark.numel <= 0) return std::nullopt;
+      accumulated = sum_of(accumulated, mark.numel);
+    }
+    for (const Collective& one : in_last_backward(step, collectives)) {
+      if (one.integral || (one.op != CollectiveOp::all_reduce && one.op != CollectiveOp::reduce_scatter)) continue;
+      if (one.bytes <= 0 || one.element_bytes <= 0) return std::nullopt;
+      reduced = sum_of(reduced, one.bytes / one.element_bytes);
+    }
+    if (accumulated == 0 || reduced == 0) continue;
+    ++(accumulated - reduced <= reduced / 100 ? all : some);
+  }
+  return all + some > 0 ? std::optional(all > some) : std::nullopt;
+}
+
+// The ranks of the groups that exchange equal parts all to all.
+struct EqualExchanges {
+  bool any = false, unequal = false;
+  std::int64_t members = 0;  // of each group; 0: unknown, or groups of several sizes
+};
+
+EqualExchanges equal_exchanges(const std::vector<Collective>& collectives) {
+  EqualExchanges found;
+  for (const Collective& one : collectives) {
+    if (one.op != CollectiveOp::all_to_all || one.group_size == 1) continue;
+    // Numbers of tokens and indices of embeddings are whole numbers. Kernels that are named after all-to-alls and belong
+    // to no call are those of libraries for experts.
+    const bool of_experts = one.executed == CollectiveOp::all_to_all && !one.call && one.bytes == 0;
+    found.unequal = found.unequal || one.integral || one.details.largest_split || of_experts;
+    found.members = !found.any || found.members == one.group_size ? one.group_size : 0;
+    found.any = true;
+  }
+  return found;
+}
+
+// Ranks that divide sequences (Ulysses) exchange equal parts all to all, and reduce gradients over all ranks, because
+// each of them has the whole model. Experts are reduced over fewer ranks or by none, and receive unequal parts. Returns
+// the number of groups that exchange, each of which has the samples of one rank. None: these are not such groups. 0: it
+// is unknown whether they are.
 std::optional<std::int64_t> replicas_of_divided_sequences(const RankTrace& rank, const std::vector<HostStep>& steps,
                                                           const std::vector<Collective>& collectives) {
   const std::int64_t world_size = rank.world_size.value_or(0);
-  std::int64_t members = 0;
-  for (const Collective& one : collectives) {
-    if (one.op != CollectiveOp::all_to_all) continue;
-    if (one.details.largest_split || one.group_size < 2 || (members > 0 && members != one.group_size))
-      return std::nullopt;
-    members = one.group_size;
-  }
-  if (members == 0 || members >= world_size || world_size % members != 0) return std::nullopt;
+  const EqualExchanges exchanges = equal_exchanges(collectives);
+  if (!exchanges.any || exchanges.unequal || world_size < 2) return std::nullopt;
   constexpr std::int64_t small = 1000;
   const std::map<std::uint64_t, GroupReductions> groups = reductions_by_group(steps, collectives);
   std::int64_t most = 0;
-  for (const auto& [communicator, group] : groups) most = std::max(most, group.backward_bytes);
-  if (most == 0) return std::nullopt;
-  for (const auto& [communicator, group] : groups)
-    if (!group.sized || (group.backward_bytes >= most / small && group.size != world_size)) return std::nullopt;
-  return world_size / members;
+  bool sized = true;
+  for (const auto& [communicator, group] : groups) {
+    most = std::max(most, group.backward_bytes);
+    sized = sized && group.sized;
+  }
+  if (groups.empty()) return std::nullopt;
+  for (const auto& [communicator, group] : groups) {
+    if (group.backward_bytes == 0 || group.backward_bytes < most / small) continue;
+    if (group.size > 0 && group.size != world_size) return std::nullopt;
+    sized = sized && group.size > 0;
+  }
+  if (!sized || most == 0 || exchanges.members == 0 || world_size % exchanges.members != 0) return 0;
+  if (exchanges.members < world_size) return world_size / exchanges.members;
+  const std::optional<bool> whole = reduces_all_gradients(rank, steps, collectives);
+  if (!whole) return 0;
+  return *whole ? std::optional<std::int64_t>(1) : std::nullopt;
 }
 
 }  // namespace
@@ -277,7 +324,9 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     const std::string why(all_to_alls);
     if (reduces_activations(evidence) == Answer::yes) return as(Parallelism::model, why, of_divided_model());
     if (smaller_groups) return as(Parallelism::model, why, gradient->group_size);
-    if (const auto replicas = of_divided_sequences()) return as(Parallelism::model, why, replicas);
+    if (const auto replicas = of_divided_sequences())
+      return as(Parallelism::model,
+                *replicas > 0 ? why : why + "; whether the ranks divide sequences or experts is not known", replicas);
     // Experts and embeddings are divided between ranks with samples of their own.
     return as(Parallelism::model, why + "; each rank is assumed to have samples of its own, as with experts");
   }

@@ -278,10 +278,33 @@ TEST(Replicas, UnknownForPipelineStages) {
   EXPECT_EQ(made.run(CollectiveOp::send, 300).run(CollectiveOp::receive, 450).recognised().replicas, 0);
 }
 
-TEST(Replicas, AllRanksIfExpertsAloneAreDivided) {
-  Made all;
-  EXPECT_EQ(all.run(CollectiveOp::all_to_all, 200).run(CollectiveOp::all_reduce, 500).recognised().replicas,
-            std::nullopt);
+// A group of all ranks exchanges equal parts, and reduces 250,000 floats. Ranks that divide sequences have the whole model
+// and reduce all of its gradients; those of experts belong to one rank.
+TEST(Replicas, OfAllRanksThatExchangeFollowFromTheGradients) {
+  const auto exchanging = [](std::int64_t gradients, bool whole_numbers) {
+    Made made;
+    made.run(CollectiveOp::all_to_all, 200).run(CollectiveOp::all_reduce, 500);
+    for (Collective& one : made.collectives) {
+      one.element_bytes = 4;
+      one.integral = whole_numbers && one.op == CollectiveOp::all_to_all;
+    }
+    for (const HostStep& step : made.steps) {
+      GradientMark mark;
+      mark.ready_ns = step.time.start_ns + 700;
+      mark.numel = gradients;
+      mark.element_bytes = 4;
+      if (gradients > 0) made.rank.gradients.push_back(mark);
+    }
+    return made.recognised();
+  };
+  EXPECT_EQ(exchanging(250'000, false).replicas, 1);
+  EXPECT_EQ(exchanging(1'000'000, false).replicas, std::nullopt);
+  EXPECT_EQ(exchanging(250'000, true).replicas, std::nullopt) << "numbers of tokens, or indices of embeddings";
+  EXPECT_EQ(exchanging(0, false).replicas, 0) << "the gradients are not known";
+  EXPECT_THAT(exchanging(0, false).why, HasSubstr("whether the ranks divide sequences or experts is not known"));
+}
+
+TEST(Replicas, AreTheRanksOfTheGroupThatReducesGradients) {
   Made groups;
   EXPECT_EQ(groups.run(CollectiveOp::all_to_all, 200).run(CollectiveOp::all_reduce, 500, mega, 4).recognised().replicas,
             4);
