@@ -303,21 +303,31 @@ void KinetoReader::mark(const Event& event, Span time) {
       add_batch(time.start_ns, *batch);
 }
 
-KinetoReader::HostMessage KinetoReader::message_of(const Event& event) {
+KinetoReader::HostMessage KinetoReader::message_of(const Event& event, bool of_run) {
   const Event::Arguments& arguments = event.arguments;
   HostMessage message;
   message.op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
   message.bytes = message_bytes(arguments);
   message.integral = is_integral(arguments.dtype);
   message.element_bytes = element_bytes(arguments.dtype);
-  std::optional<TensorInput> input = first_input(arguments.input_shapes, arguments.input_types);
-  // An all-gather's first argument is its output, a reduce-scatter's first one is one rank's part.
-  if (message.op == CollectiveOp::all_gather || message.op == CollectiveOp::reduce_scatter)
-    if (std::optional<TensorInput> second = input_at(arguments.input_shapes, arguments.input_types, 1);
-        input && second) {
+  // The inputs of a backend's run are the tensors of one message.
+  std::optional<TensorInput> input = of_run ? all_inputs(arguments.input_shapes, arguments.input_types)
+                                            : first_input(arguments.input_shapes, arguments.input_types);
+  // An all-gather's first argument is its output, a reduce-scatter's first one is one rank's part. If the other one lists
+  // the parts of all ranks, it is a list of lists, whose shapes are not recorded.
+  if (!of_run && (message.op == CollectiveOp::all_gather || message.op == CollectiveOp::reduce_scatter)) {
+    std::optional<TensorInput> second = input_at(arguments.input_shapes, arguments.input_types, 1);
+    if (input && second) {
       if (second->elements > input->elements) std::swap(input, second);
       message.part_bytes = bytes_of(second->elements, second->element_bytes);
+    } else if ((input || second) && event.name.starts_with("c10d::")) {
+      const TensorInput& part = input ? *input : *second;
+      message.part_elements = part.elements;
+      message.element_bytes = part.element_bytes;
+      message.integral = part.integral;
+      return message;
     }
+  }
   if (message.bytes == 0 && input) {
     message.elements = input->elements;
     message.element_bytes = input->element_bytes;
@@ -332,7 +342,7 @@ void KinetoReader::set_backend(std::string_view annotation) {
 }
 
 void KinetoReader::host_run(const Event& event, Span time) {
-  const HostMessage message = message_of(event);
+  const HostMessage message = message_of(event, true);
   CollectiveRun run;
   run.time = time;
   run.op = message.op;
@@ -354,13 +364,14 @@ void KinetoReader::host_run(const Event& event, Span time) {
 void KinetoReader::host_call(const Event& event, Span time, CollectiveMark mark) {
   const Event::Arguments& arguments = event.arguments;
   if (!exchanges(arguments.collective)) return;
-  const HostMessage message = message_of(event);
+  const HostMessage message = message_of(event, false);
   CollectiveCall call;
   call.time = time;
   call.mark = mark;
   call.op = message.op;
   call.bytes = message.bytes;
   call.part_bytes = message.part_bytes;
+  call.part_elements = message.part_elements;
   call.element_bytes = message.element_bytes;
   call.elements = message.elements;
   call.integral = message.integral;

@@ -69,11 +69,11 @@ class KinetoReader : public TraceVisitor {
   void mark(const Event&, Span);
   struct HostMessage {
     CollectiveOp op = CollectiveOp::other;
-    std::int64_t bytes = 0, part_bytes = 0, elements = 0;
+    std::int64_t bytes = 0, part_bytes = 0, part_elements = 0, elements = 0;
     std::int32_t element_bytes = 0;
     bool integral = false;
   };
-  HostMessage message_of(const Event&);
+  HostMessage message_of(const Event&, bool of_run);  // of a call, or of a backend's run
   void host_run(const Event&, Span);  // a backend's thread executes a collective
   void host_call(const Event&, Span, CollectiveMark);
   void set_backend(std::string_view annotation);

@@ -109,6 +109,17 @@ std::optional<TensorInput> first_input(std::string_view shapes, std::string_view
   return input_at(shapes, types, 0);
 }
 
+std::optional<TensorInput> all_inputs(std::string_view shapes, std::string_view types) {
+  constexpr int most = 4096;
+  std::optional<TensorInput> all = first_input(shapes, types);
+  for (int place = 1; all && place < most; ++place) {
+    const std::optional<TensorInput> next = input_at(shapes, types, place);
+    if (!next) break;
+    if (__builtin_add_overflow(all->elements, next->elements, &all->elements)) return std::nullopt;
+  }
+  return all;
+}
+
 std::optional<std::int64_t> batch_of(std::string_view operation, std::string_view shapes) {
   int place = -1;
   for (const std::string_view name :

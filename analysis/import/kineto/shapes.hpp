@@ -21,6 +21,9 @@ struct TensorInput {
 std::optional<TensorInput> first_input(std::string_view shapes, std::string_view types);
 std::optional<TensorInput> input_at(std::string_view shapes, std::string_view types, int place);
 
+// Returns the first input with the elements of all inputs up to the first one that is not a tensor; none without one.
+std::optional<TensorInput> all_inputs(std::string_view shapes, std::string_view types);
+
 // Returns the leading dimension of the operation's input if the batch is the leading dimension: for convolutions,
 // linear layers and embeddings. None for other operations.
 std::optional<std::int64_t> batch_of(std::string_view operation, std::string_view shapes);

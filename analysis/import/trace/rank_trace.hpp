@@ -114,6 +114,8 @@ struct CollectiveCall {
   // The whole buffer of an all-gather and a reduce-scatter. 0: not recorded.
   std::int64_t bytes = 0;
   std::int64_t part_bytes = 0;     // of an all-gather and a reduce-scatter: one rank's part. 0: not recorded
+  // The same, if the list of all ranks' parts was not recorded. Gloo then all-reduces each part of a reduce-scatter alone.
+  std::int64_t part_elements = 0;
   std::int64_t elements = 0;       // of the bytes; set if shapes were recorded
   std::int32_t element_bytes = 0;  // 0: not recorded
   bool integral = false;           // whole numbers: gradients are never integers

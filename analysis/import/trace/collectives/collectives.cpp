@@ -43,22 +43,47 @@ std::int64_t gradient_element_bytes(const RankTrace& rank) {
   return 4;
 }
 
+constexpr std::int64_t widest_element_bytes = 16;  // a complex number of two doubles
+
+// Returns true if a message of this size may have this number of elements. 0 elements: unknown.
+bool may_have(std::int64_t bytes, std::int64_t elements) {
+  return elements == 0 || (bytes % elements == 0 && bytes / elements <= widest_element_bytes);
+}
+
 // Returns true if the run may belong to the call by their sizes, as far as both are recorded. A call of an all-gather
 // has the size of the whole tensor, a run of it that of one rank's share.
 bool may_be(const CollectiveCall& call, const CollectiveRun& run) {
   if (run.bytes == 0) return true;
+  if (call.part_elements > 0)
+    return run.op == CollectiveOp::reduce_scatter ? run.bytes % call.part_elements == 0
+                                                  : may_have(run.bytes, call.part_elements);
   if (call.bytes != 0)
     return call.bytes == run.bytes || call.part_bytes == run.bytes ||
            (call.part_bytes == 0 && run.op == CollectiveOp::all_gather && call.bytes % run.bytes == 0);
-  return call.elements == 0 || run.bytes % call.elements == 0;
+  return may_have(run.bytes, call.elements);
+}
+
+// Returns true if the run is one of several of a reduce-scatter: Gloo all-reduces each rank's part of a list alone.
+bool reduces_a_part(const CollectiveCall& call, const CollectiveRun& run) {
+  return call.op == CollectiveOp::reduce_scatter && call.part_elements > 0 && run.op == CollectiveOp::all_reduce;
+}
+
+// Returns the number of ranks of the call's group; 0: unknown.
+std::int64_t ranks_of(const RankTrace& rank, const CollectiveCall& call) {
+  const std::int64_t size = group_size_of(rank, call.group, call.group_size);
+  return size == 0 && rank.one_group ? rank.world_size.value_or(0) : size;
 }
 
 // Calls whose run has not begun, by operation and size. Many calls may never get a run.
 class WaitingCalls {
  public:
-  void add(const CollectiveCall& call, std::size_t place) { queues_[{call.op, call.bytes}].push_back(place); }
+  // `ranks`: of the call's group. 0: unknown.
+  void add(const CollectiveCall& call, std::size_t place, std::int64_t ranks) {
+    queues_[{call.op, call.bytes}].push_back(place);
+    if (call.op == CollectiveOp::reduce_scatter && call.part_elements > 0) parts_left_[place] = ranks;
+  }
 
-  // Returns the first call that the run may belong to, and removes it from the queues.
+  // Returns the first call that the run may belong to. Removes it from the queues, unless runs of other parts follow.
   std::optional<std::size_t> take(const CollectiveRun& run, const std::vector<const CollectiveCall*>& calls) {
     std::deque<std::size_t>* queue = nullptr;
     std::deque<std::size_t>::iterator found;
@@ -80,12 +105,14 @@ class WaitingCalls {
     if (!queue && run.op == CollectiveOp::all_reduce) look_for(CollectiveOp::reduce_scatter, false);
     if (!queue) return std::nullopt;
     const std::size_t place = *found;
+    if (reduces_a_part(*calls[place], run) && --parts_left_[place] > 0) return place;
     queue->erase(found);
     return place;
   }
 
  private:
   std::map<std::pair<CollectiveOp, std::int64_t>, std::deque<std::size_t>> queues_;
+  std::map<std::size_t, std::int64_t> parts_left_;  // by place
 };
 
 void number(std::vector<Collective>& collectives) {
@@ -149,6 +176,11 @@ void add_device_runs(const RankTrace& rank, std::vector<Collective>& collectives
   }
 }
 
+void add_part(Collective& collective, const CollectiveRun& run) {
+  collective.run->end_ns = std::max(collective.run->end_ns, run.time.end_ns);
+  collective.unfinished = collective.unfinished || run.unfinished;
+}
+
 // Collectives that a backend ran on the host, with the earliest calls that they may belong to.
 void add_host_runs(const RankTrace& rank, std::vector<Collective>& collectives) {
   std::vector<const CollectiveRun*> runs;
@@ -165,10 +197,11 @@ void add_host_runs(const RankTrace& rank, std::vector<Collective>& collectives) 
     return a->time.start_ns < b->time.start_ns;
   });
   WaitingCalls waiting;
+  std::map<std::size_t, std::size_t> in_parts;  // calls that are reduced in parts, and their place in `collectives`
   std::size_t next = 0;
   for (const CollectiveRun* run : runs) {
     for (; next < calls.size() && calls[next]->time.start_ns <= run->time.start_ns; ++next)
-      waiting.add(*calls[next], next);
+      waiting.add(*calls[next], next, ranks_of(rank, *calls[next]));
     Collective collective;
     collective.op = collective.executed = run->op;
     collective.bytes = run->bytes;
@@ -184,6 +217,13 @@ void add_host_runs(const RankTrace& rank, std::vector<Collective>& collectives) 
     std::uint32_t group = run->group;
     if (const std::optional<std::size_t> own = waiting.take(*run, calls)) {
       const CollectiveCall& call = *calls[*own];
+      if (reduces_a_part(call, *run)) {
+        if (const auto [begun, first] = in_parts.try_emplace(*own, collectives.size()); !first) {
+          add_part(collectives[begun->second], *run);
+          continue;
+        }
+        collective.bytes = bytes_of(run->bytes, ranks_of(rank, call));
+      }
       collective.launch_ns = call.time.start_ns;
       collective.recorded_sequence = call.sequence;
       if (run->op == CollectiveOp::all_gather && call.bytes > 0) collective.bytes = call.bytes;
