@@ -51,8 +51,10 @@ std::vector<Note> notes_on_differences(std::span<const RankOfFile> ranks) {
   };
   compare("devices", [](const ReadRank& file) { return std::string(file.training.on_device ? "GPU" : "CPU"); });
   compare("backends", [](const ReadRank& file) { return file.backend; });
+  // Ranks of groups with known replicas have equal parts of a model, unless each group trains another model.
   const bool replicas = std::all_of(ranks.begin(), ranks.end(), [](const RankOfFile& rank) {
-    return rank.file->training.parallelism == Parallelism::data;
+    const Training& training = rank.file->training;
+    return training.parallelism == Parallelism::data || training.replicas.value_or(0) > 0;
   });
   if (replicas)
     compare("gradients", [](const ReadRank& file) { return number_of(file.training.parameter_bytes, " bytes"); });

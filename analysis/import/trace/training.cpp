@@ -327,7 +327,7 @@ class TrainingBuilder {
       note(Severity::warning, "several_updates", passes.updates,
            fmt::format("a step has {} optimizer steps, each after a backward of its own: networks that are trained in "
                        "turn (a GAN), or several iterations in one annotated step; the samples of one of them count as "
-                       "the batch of the step",
+                       "the batch of the step, and the gradients of the last one as its gradients",
                        passes.updates),
            "if one annotation covers several iterations, call prof.step() after each of them; otherwise the batch is "
            "right if all networks train with the same samples");

@@ -156,6 +156,15 @@ void join_micro_batches(const std::vector<Span>& optimizers, HostSteps& found) {
   found.steps = std::move(joined);
 }
 
+// Annotated steps of several models: an actor's and a critic's, with prof.step() after each of them.
+void find_mixed_annotations(const std::vector<GradientMark>& gradients, HostSteps& found) {
+  if (found.source != StepSource::annotations) return;
+  std::vector<Gradients> of_steps;
+  for (const HostStep& step : found.steps)
+    of_steps.push_back(gradients_between({step.time.start_ns, step.time.end_ns}, gradients).front());
+  found.optimizers_mixed = period_of(of_steps) > 1 || of_two_sizes(std::move(of_steps));
+}
+
 // Steps are kept only if recorded completely: half a step is too short, and a step over a pause too long.
 void leave_out_cut(const std::vector<Span>& kept, HostSteps& found) {
   if (kept.empty()) return;
@@ -253,6 +262,7 @@ HostSteps find_steps(RankTrace& rank) {
   HostSteps found = bounds_of(rank, optimizers, forwards);
   join_micro_batches(optimizers, found);
   leave_out_cut(rank.kept, found);
+  find_mixed_annotations(rank.gradients, found);
   const std::vector<Span> backwards =
       rank.backwards.empty() ? find_backwards(rank, forwards, found.steps) : outermost(std::move(rank.backwards));
   for (const Span& wait : waits)

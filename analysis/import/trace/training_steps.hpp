@@ -43,7 +43,9 @@ struct HostSteps {
   bool cycle_unfinished = false;        // the training ended inside a cycle of the profiler's schedule
   std::int64_t micro_batches = 1;       // annotated steps of a step: above 1 if each micro-batch was annotated
   std::int64_t optimizers_in_turn = 1;  // optimizer steps of a step that is bounded by them
-  bool optimizers_mixed = false;        // those of models of several sizes, in no order that repeats
+  // Unannotated: the optimizers of models of several sizes step in no order that repeats. Annotated: steps with gradients
+  // of several sizes.
+  bool optimizers_mixed = false;
 };
 
 // Consumes the rank's marks. The gradients must be ordered by time and the sorters finished.

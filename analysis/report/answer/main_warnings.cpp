@@ -12,6 +12,7 @@ namespace {
 // Codes with the largest and with the smallest effect on the answer, each in order. All other codes are between them.
 constexpr auto first_codes = std::to_array<std::string_view>({"steps_without_reduction",
                                                               "several_updates",
+                                                              "optimizers_mixed",
                                                               "graphs_as_a_whole",
                                                               "graphs_left_out",
                                                               "world_size_unknown",

@@ -45,13 +45,20 @@ std::vector<Note> notes_on_durations(std::span<const ingest::StepFact> steps, st
 
 namespace {
 
-// The steps are bounded by the optimizers of several models in no order that repeats.
-Note note_on_mixed_optimizers(std::int64_t steps) {
+// The steps are annotated, or bounded by the optimizers of several models in no order that repeats.
+Note note_on_mixed_optimizers(std::int64_t steps, bool annotated) {
+  constexpr const char* why =
+      "the job trains several models in turn, or accumulates gradients over several numbers of micro-batches";
+  constexpr const char* effect =
+      "so step times, their median, gradients and predictions mix unequal steps; call prof.step() once per iteration of "
+      "the whole training";
+  if (annotated)
+    return {Severity::warning, "optimizers_mixed", steps,
+            fmt::format("annotated steps have gradients of several sizes: {}", why),
+            fmt::format("each annotation is one step, {}", effect)};
   return {Severity::warning, "optimizers_mixed", steps,
-          "the gradients between optimizer steps have several sizes in no order that repeats: the job trains several "
-          "models, or accumulates gradients over several numbers of micro-batches",
-          "a step lasts from one optimizer step to the next, so step times, their median and predictions mix unequal "
-          "steps; call prof.step() once per iteration of the whole training"};
+          fmt::format("the gradients between optimizer steps have several sizes in no order that repeats: {}", why),
+          fmt::format("a step lasts from one optimizer step to the next, {}", effect)};
 }
 
 }  // namespace
@@ -95,7 +102,7 @@ std::vector<Note> notes_on_steps(const HostSteps& host, std::int64_t steps, std:
            fmt::format("the gradients between optimizer steps repeat after {0} of them: the optimizers step in turn, "
                        "and {0} optimizer steps are one step",
                        host.optimizers_in_turn));
-  if (host.optimizers_mixed) notes.push_back(note_on_mixed_optimizers(steps));
+  if (host.optimizers_mixed) notes.push_back(note_on_mixed_optimizers(steps, host.source == StepSource::annotations));
   if (host.source == StepSource::forwards)
     source("steps_by_forward",
            "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");

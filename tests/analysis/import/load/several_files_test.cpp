@@ -225,6 +225,29 @@ TEST(SeveralFiles, RanksUnlikeAreSaidWithWhoDiffers) {
   EXPECT_THAT(imported.counts().at("steps_unlike"), 1);
 }
 
+// Two groups of two ranks train models of other sizes, as an actor and a critic: the steps of the ranks are not alike.
+TEST(SeveralFiles, GroupsThatTrainOtherModelsAreSaid) {
+  const auto gradients_told = [](int elements) {
+    const Folder folder;
+    std::vector<std::filesystem::path> files;
+    for (int rank = 0; rank < 4; ++rank) {
+      TraceText trace = sound_trace(rank, 4);
+      if (rank >= 2)
+        for (std::string& event : trace.events)
+          if (event.find("\"Collective name\"") != event.npos)
+            event = replaced(replaced(event, "[0, 1]", "[2, 3]"), R"("In msg nelems": 1000, "Out msg nelems": 1000)",
+                             "\"In msg nelems\": " + std::to_string(elements));
+      files.push_back(folder.write("rank" + std::to_string(rank) + ".json", trace.text()));
+    }
+    const Imported imported = import_files(folder, files);
+    EXPECT_EQ(imported.told.count("not_data_parallel"), 4U);
+    const auto told = imported.told.find("ranks_unlike");
+    return told == imported.told.end() ? std::string() : told->second.message;
+  };
+  EXPECT_THAT(gradients_told(5000), AllOf(HasSubstr("gradients: "), HasSubstr("rank 3 (rank3.json) 20000 bytes")));
+  EXPECT_EQ(gradients_told(1000), "");
+}
+
 // Sizes that each rank derived from its own durations: rank 0 waited in bucket 0 for rank 1.
 TEST(SeveralFiles, AssumedSizesAreThoseOfTheRankThatWaitedLeast) {
   std::vector<ingest::LoadedShard> shards(2);

@@ -112,6 +112,33 @@ TEST(FindSteps, OptimizersThatStepInTurnAreOneStep) {
   EXPECT_FALSE(of_optimizers({d, d, none, d, d, g}).optimizers_mixed) << "one step that differs";
 }
 
+// prof.step() after each step of an actor and of a critic: the median of both kinds is neither.
+TEST(FindSteps, AnnotatedStepsOfSeveralModelsAreMixed) {
+  const auto mixed = [](const std::vector<std::vector<std::int64_t>>& gradients) {
+    RankTrace rank{SortOptions{}};
+    for (std::size_t step = 0; step < gradients.size(); ++step) {
+      const auto at = static_cast<std::int64_t>(100 * step);
+      annotate(rank, static_cast<std::int64_t>(step), at, at + 100);
+      for (std::size_t i = 0; i < gradients[step].size(); ++i) {
+        GradientMark mark;
+        mark.ready_ns = at + 10 + static_cast<std::int64_t>(i);
+        mark.numel = gradients[step][i];
+        rank.gradients.push_back(mark);
+      }
+      rank.optimizers.push_back({at + 80, at + 90});
+    }
+    const HostSteps found = steps_of(rank);
+    EXPECT_EQ(found.steps.size(), gradients.size());
+    return found.optimizers_mixed;
+  };
+  const std::vector<std::int64_t> actor{10, 20, 30}, critic{10, 20}, large{10, 20, 100}, none{};
+  EXPECT_TRUE(mixed({actor, critic, actor, critic}));
+  EXPECT_TRUE(mixed({actor, actor, large, large, actor}));
+  EXPECT_FALSE(mixed({actor, actor, actor, actor, actor}));
+  EXPECT_FALSE(mixed({actor, actor, critic, actor, actor})) << "one step that differs";
+  EXPECT_FALSE(mixed({none, none, none, none}));
+}
+
 // Rounded to microseconds, an annotation may begin one before its neighbour's end.
 TEST(FindSteps, AnnotationsThatOverlapByRoundingAreKept) {
   RankTrace rank{SortOptions{}};
