@@ -131,11 +131,15 @@ void add_strategy(PredictResult& result, const Predictor& predictor, const std::
       result.notes.push_back(uncertain_note(row));
     if (row.efficiency > 1.05 && workers > 1) result.notes.push_back(too_good_note(row));
   }
-  for (const Prediction& row : result.predictions)
-    if (row.strategy == strategy && row.bound == to_string(Term::host)) {
-      result.notes.push_back(host_bound_note(strategy, row.world_size, row.host_s / row.step_s));
-      break;  // the smallest N
-    }
+  const auto host_bound = [&](const Prediction& row) {
+    return row.strategy == strategy && row.bound == to_string(Term::host);
+  };
+  const bool beyond_measured = std::ranges::any_of(result.predictions, [&](const Prediction& row) {
+    return host_bound(row) && row.world_size > job.largest_measured();
+  });
+  // The smallest N.
+  if (const auto row = std::ranges::find_if(result.predictions, host_bound); row != result.predictions.end())
+    result.notes.push_back(host_bound_note(strategy, row->world_size, row->host_s / row->step_s, beyond_measured));
   for (const auto& [reason, listed] : refused)
     result.notes.push_back(not_predicted_note(job.models(), strategy, listed, reason));
   if (!inside.empty()) result.notes.insert(result.notes.begin(), inside_links_note(job, inside));

@@ -173,13 +173,17 @@ Note communication_bound_note(const Knee& knee) {
                    "a larger batch per worker or gradient accumulation moves this point to a larger N");
 }
 
-Note host_bound_note(const std::string& strategy, std::int64_t workers, double share) {
+Note host_bound_note(const std::string& strategy, std::int64_t workers, double share, bool beyond_measured) {
   return make_note("info", "host_bound",
                    at_workers(strategy, workers) + ": host-bound: the device waits for the host's launches for " +
                        percent(share) + " of the step",
                    "usual remedies: " + std::string(host_remedies) +
                        "; --what-if host=2x predicts the effect of "
-                       "launches that take half as long");
+                       "launches that take half as long" +
+                       (beyond_measured ? "; beyond the measured N all additional communication is added to this time. If "
+                                          "the host launches ahead of the device in all steps (no loss.item() in a step), "
+                                          "the lower end of the interval is the better estimate"
+                                        : ""));
 }
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,

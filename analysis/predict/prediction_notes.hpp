@@ -34,8 +34,9 @@ Note unused_link_note(const MeasuredJob&);
 std::string batch_assumption(const MeasuredJob&, const WhatIf&);
 
 Note communication_bound_note(const Knee&);
-// `share`: of the step at this N, in which the device waits for launches.
-Note host_bound_note(const std::string& strategy, std::int64_t workers, double share);
+// `share`: of the step at this N, in which the device waits for launches. `beyond_measured`: a host-bound N above the
+// largest measured one is predicted.
+Note host_bound_note(const std::string& strategy, std::int64_t workers, double share, bool beyond_measured);
 // `imported`: the data are imports or recordings, so that the job is run outside of ddpprof run. `shared`: the measured
 // ranks will share cores.
 Note next_measurement_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence,

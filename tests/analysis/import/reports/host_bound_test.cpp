@@ -67,6 +67,19 @@ TEST_F(HostBound, TheAnswerNamesTheHost) {
   EXPECT_THAT(text, HasSubstr("At N = 2 host (the device waits for the host's launches)"));
 }
 
+// The interval reaches down to the step without additional communication; the note states when that end is right.
+TEST_F(HostBound, ANoteStatesWhatIsAssumedBeyondTheMeasuredN) {
+  const auto advice = [](const fit::PredictResult& predicted) {
+    for (const fit::Note& note : predicted.notes)
+      if (note.code == "host_bound") return note.advice;
+    return std::string();
+  };
+  EXPECT_THAT(advice(results_.predicted), HasSubstr("the lower end of the interval is the better estimate"));
+  fit::PredictOptions measured;
+  measured.workers = {2};
+  EXPECT_THAT(advice(fit::predict_all(database_, measured)), testing::Not(HasSubstr("the lower end")));
+}
+
 TEST_F(HostBound, WhatIfTurnsTheHost) {
   const auto speedup = [&](const std::string& change) {
     fit::PredictOptions asked;
