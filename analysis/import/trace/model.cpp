@@ -55,6 +55,10 @@ class Model {
       gradients_by_size();
     else
       buckets_as_parameters();
+    if (accumulated_.elements > 0) {
+      facts_.parameter_bytes = accumulated_.bytes;
+      facts_.parameter_count = accumulated_.elements;
+    }
     add_collectives();
     report_missing_buckets();
     facts_.sizes_assumed = !assumed_.empty();
@@ -136,8 +140,12 @@ class Model {
       note(Severity::info, "gradients_unlike_messages", 1,
            fmt::format("gradients of {} bytes were accumulated, but all-reduces in backward have {} bytes", bytes,
                        message_bytes),
-           "each bucket is used as one parameter; possible reasons are other collectives in backward, or unused "
-           "parameters");
+           bytes > message_bytes ? "each bucket is used as one parameter, and the model has the accumulated gradients; "
+                                   "possible reasons are compressed messages (PowerSGD), or parameters that are not "
+                                   "reduced"
+                                 : "each bucket is used as one parameter; possible reasons are other collectives in "
+                                   "backward, or unused parameters");
+      if (bytes > message_bytes) accumulated_ = {bytes, numel};
       return false;
     }
     for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -289,10 +297,12 @@ class Model {
     const auto count = static_cast<std::int64_t>(bytes.size());
     for (std::int64_t i = 0; i < count; ++i) {
       // Registration order is the reverse of ready order, as for parameters.
-      const std::int64_t size = bytes[static_cast<std::size_t>(count - 1 - i)];
-      facts_.parameters.push_back({i, fmt::format("bucket {}", count - 1 - i), size / 4, size});
+      const auto bucket = static_cast<std::size_t>(count - 1 - i);
+      const std::int64_t size = bytes[bucket], recorded = most->buckets[bucket]->element_bytes;
+      const std::int64_t elements = size / (recorded > 0 ? recorded : 4);
+      facts_.parameters.push_back({i, fmt::format("bucket {}", count - 1 - i), elements, size});
       facts_.parameter_bytes = sum_of(facts_.parameter_bytes, size);
-      facts_.parameter_count = sum_of(facts_.parameter_count, size / 4);
+      facts_.parameter_count = sum_of(facts_.parameter_count, elements);
       facts_.members.push_back({1, count - 1 - i, i, INT64_MIN});
     }
     std::stable_sort(facts_.members.begin(), facts_.members.end(),
@@ -407,6 +417,10 @@ class Model {
   std::vector<StepView> views_;
   std::map<const Collective*, std::int32_t> bucket_of_;
   std::vector<std::int64_t> assumed_;
+  struct Accumulated {
+    std::int64_t bytes = 0, elements = 0;
+  };
+  Accumulated accumulated_;  // gradients of a step, if its messages have fewer bytes
   ModelFacts facts_;
 };
 

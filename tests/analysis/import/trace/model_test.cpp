@@ -94,6 +94,19 @@ TEST(Model, MessagesUnlikeGradientsAreTakenForParameters) {
   EXPECT_EQ(facts.parameters.size(), 2U);
 }
 
+// PowerSGD sends factors of the gradients: the model has the 600 elements of the gradients, and its buckets are the messages.
+TEST(Model, CompressedMessagesDoNotMakeTheModelSmaller) {
+  Made made;
+  made.bucket(520, 60);
+  made.bucket(560, 40);
+  const ModelFacts facts = made.facts();
+  EXPECT_TRUE(says(facts, "gradients_unlike_messages"));
+  EXPECT_EQ(facts.parameter_count, 600);
+  EXPECT_EQ(facts.parameter_bytes, 2400);
+  ASSERT_EQ(facts.parameters.size(), 2U);
+  EXPECT_EQ(facts.parameters[0].bytes, 40);
+}
+
 TEST(Model, GradientsThatDoNotFillTheBucketsAreSaid) {
   Made made;
   made.bucket(520, 1000);  // inside the gradients' range
@@ -102,6 +115,18 @@ TEST(Model, GradientsThatDoNotFillTheBucketsAreSaid) {
   EXPECT_TRUE(says(facts, "buckets_unlike_gradients"));
   EXPECT_TRUE(facts.parameters_known);
   EXPECT_TRUE(facts.members.empty());
+}
+
+// Gradients in bfloat16, or compressed to it: a message of 1200 bytes has 600 of them.
+TEST(Model, WithoutShapesTheTypeOfAMessageGivesItsElements) {
+  Made made;
+  for (GradientMark& mark : made.rank.gradients) mark.numel = 0;
+  made.bucket(520, 1200);
+  made.bucket(560, 1200);
+  made.collectives.back().element_bytes = 2;
+  const ModelFacts facts = made.facts();
+  EXPECT_EQ(facts.parameter_bytes, 2400);
+  EXPECT_EQ(facts.parameter_count, 300 + 600);
 }
 
 TEST(Model, WithoutShapesEachBucketStandsForAParameter) {
