@@ -346,8 +346,10 @@ std::int64_t KinetoReader::forwards_from_ns() const {
 
 // The batch size comes from the first operation of the first forward, which the file may hold after later operations.
 // So one operation after the start of the first forward is kept, and before it the earliest.
-void KinetoReader::add_batch(std::int64_t start_ns, std::int64_t batch) {
-  batches_.try_emplace(start_ns, batch);
+void KinetoReader::add_batch(std::int64_t start_ns, OperationBatch batch) {
+  // A layer's matrix product may start with the layer, after rounding.
+  const auto [known, fresh] = batches_.try_emplace(start_ns, batch);
+  if (!fresh && known->second.of_rows) known->second = batch;
   if (batches_.size() <= most_batches) return;
   const std::int64_t from_ns = forwards_from_ns();
   auto later = batches_.lower_bound(from_ns);
@@ -378,23 +380,28 @@ void KinetoReader::set_batch() {
   std::vector<Span> forwards = rank_.forwards;
   std::ranges::sort(forwards, {}, &Span::start_ns);
   std::map<std::int64_t, std::int64_t> steps;  // by batch
+  std::set<std::int64_t> of_rows;              // batches
   for (const StepMark& step : rank_.steps) {
     const auto forward = std::ranges::lower_bound(forwards, step.time.start_ns, {}, &Span::start_ns);
     const bool inside = forward != forwards.end() && forward->start_ns < step.time.end_ns;
     const auto first = batches_.lower_bound(inside ? forward->start_ns : step.time.start_ns);
-    if (first != batches_.end() && first->first < step.time.end_ns) ++steps[first->second];
+    if (first == batches_.end() || first->first >= step.time.end_ns) continue;
+    ++steps[first->second.samples];
+    if (first->second.of_rows) of_rows.insert(first->second.samples);
   }
   std::int64_t most = 0;
   for (const auto& [batch, count] : steps)
     if (count >= most) {
       most = count;
       rank_.batch = batch;
+      rank_.batch_of_rows = of_rows.contains(batch);
     }
   if (!steps.empty()) {
     rank_.smallest_batch = steps.begin()->first;
     rank_.largest_batch = steps.rbegin()->first;
   } else if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) {
-    rank_.batch = first->second;
+    rank_.batch = first->second.samples;
+    rank_.batch_of_rows = first->second.of_rows;
   }
 }
 

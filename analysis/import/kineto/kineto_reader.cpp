@@ -300,7 +300,7 @@ void KinetoReader::mark(const Event& event, Span time) {
   if (is_matrix_operation(name)) ++rank_.matrix_operations;
   if (name.starts_with("aten::") && !arguments.input_shapes.empty())
     if (const std::optional<std::int64_t> batch = batch_of(name, arguments.input_shapes))
-      add_batch(time.start_ns, *batch);
+      add_batch(time.start_ns, {*batch, name == "aten::addmm"});
 }
 
 KinetoReader::HostMessage KinetoReader::message_of(const Event& event, bool of_run) {

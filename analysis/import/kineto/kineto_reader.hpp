@@ -93,7 +93,11 @@ class KinetoReader : public TraceVisitor {
   std::int64_t message_bytes(const Event::Arguments&);
   std::int64_t group_size(const Event::Arguments&);
   std::int32_t short_number(std::int64_t);
-  void add_batch(std::int64_t start_ns, std::int64_t batch);
+  struct OperationBatch {
+    std::int64_t samples = 0;
+    bool of_rows = false;  // of a matrix product, whose rows may be samples times positions
+  };
+  void add_batch(std::int64_t start_ns, OperationBatch);
   void set_batch();
   std::int64_t forwards_from_ns() const;
   std::int64_t number_of(std::string_view id);
@@ -108,7 +112,7 @@ class KinetoReader : public TraceVisitor {
   std::map<std::string, Refused> refused_;
   std::map<std::string, std::int64_t> passed_over_;
   std::map<std::string, Kind, std::less<>> kinds_;
-  std::map<std::int64_t, std::int64_t> batches_;              // leading dimension of operations on the input, by start
+  std::map<std::int64_t, OperationBatch> batches_;            // leading dimension of operations on the input, by start
   std::map<std::string, std::int64_t, std::less<>> odd_ids_;  // pids and tids that are not numbers
   std::map<std::int64_t, std::string> processes_;             // names by pid
   std::map<std::int64_t, std::string> process_labels_;

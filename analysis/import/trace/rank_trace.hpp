@@ -231,6 +231,7 @@ struct RankTrace {
   std::optional<JobFacts> job;           // written by ddpprof's Python module
   std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in most forwards
   std::int64_t smallest_batch = 0, largest_batch = 0;  // of the steps whose operations are known; 0: none
+  bool batch_of_rows = false;  // `batch` is of a matrix product, whose rows may be samples times positions
 
   std::int64_t repeated_events = 0;  // copies of events of the host, which are left out
   std::int64_t events = 0;

@@ -355,6 +355,7 @@ class TrainingBuilder {
         options_.batch_per_worker.value_or(stated ? rank_.job->batch : rank_.batch.value_or(0));
     if (!options_.batch_per_worker && !stated && rank_.smallest_batch < rank_.largest_batch)
       training_.notes.push_back(note_on_batches(rank_));
+    if (!options_.batch_per_worker && !stated && rank_.batch_of_rows) training_.notes.push_back(note_on_rows(rank_));
     for (std::size_t i = 0; i < placed_.size(); ++i)
       training_.shard.steps[i].samples =
           product_of({training_.batch_per_worker,

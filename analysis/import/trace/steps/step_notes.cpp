@@ -117,4 +117,12 @@ Note note_on_batches(const RankTrace& rank) {
       "throughput, global batch and learning rate are those of this batch; give --batch-per-worker for another one"};
 }
 
+Note note_on_rows(const RankTrace& rank) {
+  return {Severity::warning, "batch_of_rows", 1,
+          fmt::format("the batch is the number of rows of the first matrix product (aten::addmm), {}: if the model processes "
+                      "sequences, the rows are samples times positions, as with torch.compile",
+                      rank.batch.value_or(0)),
+          "throughput, global batch and learning rate are those of this batch; give --batch-per-worker for another one"};
+}
+
 }  // namespace ddpprof::import

@@ -21,4 +21,7 @@ std::vector<Note> notes_on_steps(const HostSteps&, std::int64_t steps, std::int6
 // The warning that the batches of steps differ.
 Note note_on_batches(const RankTrace&);
 
+// The warning that the batch is the number of rows of a matrix product.
+Note note_on_rows(const RankTrace&);
+
 }  // namespace ddpprof::import

@@ -74,6 +74,25 @@ TEST(Batch, OfTheMostSteps) {
   EXPECT_EQ(made.rank.largest_batch, 32);
 }
 
+// torch.compile records matrix products without their layers: 32 samples of 128 positions are 4096 rows.
+TEST(Batch, RowsOfAMatrixProductMayBeMoreThanSamples) {
+  Made compiled, layer, together;
+  const auto product = [](Made& made, std::int64_t start_ns) {
+    made.add("cpu_op", "aten::addmm", start_ns, "[[8], [4096, 8], [8, 8]]");
+  };
+  product(compiled, 120);
+  EXPECT_EQ(compiled.batch(), 4096);
+  EXPECT_TRUE(compiled.rank.batch_of_rows);
+  product(layer, 120);
+  layer.linear(100, 32);
+  EXPECT_EQ(layer.batch(), 32);
+  EXPECT_FALSE(layer.rank.batch_of_rows);
+  product(together, 100);
+  together.linear(100, 32);
+  EXPECT_EQ(together.batch(), 32) << "the layer and its product begin in the same microsecond";
+  EXPECT_FALSE(together.rank.batch_of_rows);
+}
+
 TEST(Batch, WithoutForwardsOfTheFirstOperation) {
   Made made;
   for (std::int64_t i = many; i > 0; --i) made.linear(100 * i, i == 1 ? 48 : 9);
