@@ -50,6 +50,14 @@ std::vector<double> log_steps(const Predictor& predictor, std::int64_t workers) 
 
 }  // namespace
 
+std::optional<NextMeasurement> best_measurement(const std::vector<NextMeasurement>& candidates) {
+  const auto best = std::ranges::min_element(candidates, {}, &NextMeasurement::then);
+  if (best == candidates.end() || best->then > worth_saying * best->now) return std::nullopt;
+  const double gain = best->now - best->then;
+  return *std::ranges::find_if(candidates,
+                               [&](const NextMeasurement& one) { return one.now - one.then >= nearly_as_good * gain; });
+}
+
 std::optional<NextMeasurement> next_measurement(const Predictor& predictor, std::int64_t workers) {
   const MeasuredJob& job = predictor.job();
   const AllReduceFit& all_reduce = job.models().all_reduce;
@@ -99,12 +107,7 @@ std::optional<NextMeasurement> next_measurement(const Predictor& predictor, std:
     const double drift_left = at > 1 ? std::min(now.sd(), now.a_doubling * std::min(now.doublings, beyond)) : now.sd();
     candidates.push_back({at, false, now_width, width(left, drift_left)});
   }
-  const auto best_one = std::min_element(candidates.begin(), candidates.end(),
-                                         [](const auto& a, const auto& b) { return a.then < b.then; });
-  if (best_one == candidates.end() || best_one->then > worth_saying * now_width) return std::nullopt;
-  const double gain = now_width - best_one->then;
-  return *std::find_if(candidates.begin(), candidates.end(),
-                       [&](const NextMeasurement& one) { return now_width - one.then >= nearly_as_good * gain; });
+  return best_measurement(candidates);
 }
 
 std::optional<NextMeasurement> next_batch(const Predictor& predictor, std::int64_t workers, const WhatIf& change) {

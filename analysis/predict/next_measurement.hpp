@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "analysis/predict/step_model/what_if.hpp"
 
@@ -22,6 +23,10 @@ struct NextMeasurement {
   double then = 0.0;                  // the same after it
   std::int64_t batch_per_worker = 0;  // with this batch; 0: the measured one
 };
+
+// Returns the candidate that narrows the interval most, or a cheaper one with nearly as much gain. `candidates` are of
+// one interval, the cheapest first. Empty if none would narrow the interval by a fifth.
+std::optional<NextMeasurement> best_measurement(const std::vector<NextMeasurement>& candidates);
 
 // Returns the best of the possible measurements: this strategy at another N up to eight times the largest, or a sweep
 // of all-reduces. Empty if none would narrow the interval by a fifth.

@@ -54,10 +54,9 @@ void add_next_measurement(PredictResult& result, const Predictor& predictor, std
   const auto next = next_measurement(predictor, workers);
   if (!next) return;
   result.next[strategy] = *next;
-  result.notes.push_back(next_measurement_note(*next, strategy, workers, predictor.job().options().confidence,
-                                               predictor.job().models().measured.imported,
-                                               !predictor.job().options().dedicated &&
-                                                   shares_cores(predictor.job(), next->workers)));
+  result.notes.push_back(next_measurement_note(
+      *next, strategy, workers, predictor.job().options().confidence, predictor.job().models().measured.imported,
+      !predictor.job().options().dedicated && shares_cores(predictor.job(), next->workers) ? "on these cores" : ""));
 }
 
 void add_next_batch(PredictResult& result, const Predictor& predictor, std::int64_t workers) {
@@ -171,6 +170,7 @@ PredictResult predict_measured(const std::shared_ptr<const Models>& models, cons
 void append(PredictResult& result, PredictResult&& more) {
   std::ranges::move(more.predictions, std::back_inserter(result.predictions));
   std::ranges::move(more.memory, std::back_inserter(result.memory));
+  result.next.merge(more.next);
   std::ranges::move(more.what_ifs, std::back_inserter(result.what_ifs));
   std::ranges::move(more.notes, std::back_inserter(result.notes));
 }

@@ -187,12 +187,15 @@ Note host_bound_note(const std::string& strategy, std::int64_t workers, double s
 }
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
-                           double confidence, bool imported, bool shared) {
+                           double confidence, bool imported, std::string_view cores) {
   const std::string count = std::to_string(next.workers);
-  std::string what = "N = " + count + (shared ? " on these cores" : "");
+  std::string what = "N = " + count + (cores.empty() ? "" : " " + std::string(cores));
   std::string advice = imported ? "run the job with " + count + " ranks, with record --append or import --append"
                                 : "add " + count + " to the measured worker counts";
-  if (next.bench_comm) {
+  if (next.bench_comm && strategy == "fsdp") {
+    what = "all-gathers and reduce-scatters alone at " + what;
+    advice = "give logs of nccl-tests of these links (predict --all-gather and --reduce-scatter)";
+  } else if (next.bench_comm) {
     what = "all-reduces alone at " + what;
     advice = imported ? "give an nccl-tests log of these links (import it, or predict --all-reduce)"
                       : "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "analysis/fit/fit_summary.hpp"
 #include "analysis/predict/knees.hpp"
@@ -37,10 +38,10 @@ Note communication_bound_note(const Knee&);
 // `share`: of the step at this N, in which the device waits for launches. `beyond_measured`: a host-bound N above the
 // largest measured one is predicted.
 Note host_bound_note(const std::string& strategy, std::int64_t workers, double share, bool beyond_measured);
-// `imported`: the data are imports or recordings, so that the job is run outside of ddpprof run. `shared`: the measured
-// ranks will share cores.
+// `imported`: the data are imports or recordings, so that the job is run outside of ddpprof run. `cores`: the cores of
+// the measured ranks, if they are not the usual ones: "on these cores" or "with own cores for each rank".
 Note next_measurement_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence,
-                           bool imported, bool shared);
+                           bool imported, std::string_view cores);
 Note next_batch_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence,
                      bool imported);
 Note batch_assumed_note(const std::string& strategy, const std::string& assumption);

@@ -202,6 +202,8 @@ std::vector<UnitCollectiveTime> unit_collectives(SQLite::Database& sql, std::spa
   for (const ShardedRanks* ranks : measured) {
     const std::int64_t group = std::string_view(action) == "all_reduce" ? ranks->replicas() : ranks->shards;
     if (group < 2) continue;
+    if (const auto planned = ranks->planned.find(action); planned != ranks->planned.end())
+      all.insert(all.end(), planned->second.begin(), planned->second.end());
     std::map<std::int64_t, std::vector<double>> by_bytes;
     for (const std::int64_t measurement : ranks->measurements) {
       SQLite::Statement query(

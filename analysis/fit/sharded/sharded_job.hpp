@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -10,6 +11,12 @@
 #include "analysis/fit/sharded/sharded_units.hpp"
 
 namespace ddpprof::fit {
+
+// A collective of a unit at a measured N, without waiting for slower ranks: the median over the steps.
+struct UnitCollectiveTime {
+  std::int64_t workers = 0;  // of the group
+  double bytes = 0.0, seconds = 0.0;
+};
 
 // All measurements of one N on one number of hosts.
 struct ShardedRanks {
@@ -22,6 +29,8 @@ struct ShardedRanks {
   std::vector<double> steps_s, compute_s, optimizer_s, exposed_s, skew_s;
   std::vector<UnitTimes> units;
   double unit_bytes = 0.0, other_bytes = 0.0;  // of all collectives: of units, and of no unit
+  // Of a measurement that is planned and not made: its expected collectives, by action. `measurements` is then empty.
+  std::map<std::string, std::vector<UnitCollectiveTime>, std::less<>> planned{};
 
   std::int64_t per_host() const { return (workers - 1) / nodes + 1; }
   std::int64_t replicas() const { return workers / shards; }
@@ -37,12 +46,6 @@ struct ShardedJob {
 
   // True if ranks with these threads compute as the job's ranks do.
   bool has_threads(std::int64_t threads) const { return device != "cpu" || threads == threads_per_rank; }
-};
-
-// A collective of a unit at a measured N, without waiting for slower ranks: the median over the steps.
-struct UnitCollectiveTime {
-  std::int64_t workers = 0;  // of the group
-  double bytes = 0.0, seconds = 0.0;
 };
 
 // Returns the job of the first predictable measurement (strategy fsdp) of several ranks, else of one. Measurements of

@@ -53,6 +53,9 @@ class ShardedModel {
   static Terms recorded(const ShardedRanks&);
   Terms modelled(std::int64_t workers, const ShardedDraw& = {}, const WhatIf& = {}) const;
   std::vector<ShardedDraw> draws(std::int64_t workers, const PredictOptions&) const;
+  // Returns the fitted costs of the base's all-gathers and reduce-scatters.
+  const RingCost& gather_cost() const { return gather_.cost; }
+  const RingCost& scatter_cost() const { return scatter_.cost; }
   // Returns the simulated step behind modelled(), without the optimizer.
   strategy::ShardedStep simulated(std::int64_t workers) const { return step_at(workers, {}, {}); }
 
@@ -103,6 +106,15 @@ class ShardedModels {
   const ShardedModel& model(std::int64_t workers, const PredictOptions&) const;
   // Returns why N cannot be predicted; empty if it can.
   std::string refusal(std::int64_t workers, const PredictOptions&) const;
+  // Returns true if the links of N ranks, inside of one host or between hosts, were neither measured nor logged, but
+  // the links of the other kind were.
+  bool links_missing(std::int64_t workers, const PredictOptions& options) const {
+    return !measured_at(workers, options) && !model(workers, options).has_collectives() &&
+           (inside_.has_collectives() || between_.has_collectives());
+  }
+  // Returns true if collectives between hosts were measured or logged.
+  bool between_known() const { return between_.has_collectives(); }
+  std::int64_t hosts(std::int64_t workers, const PredictOptions&) const;
   // How sharded ranks share cores is not modelled. Returns true if a prediction assumes own cores for each rank although
   // the ranks need more cores than a host has.
   bool assumes_own_cores(std::int64_t workers, const PredictOptions&) const;
@@ -110,7 +122,6 @@ class ShardedModels {
  private:
   ShardedLogs logs(const PredictOptions&) const;
   std::int64_t ranks_per_host(std::int64_t workers, const PredictOptions&) const;
-  std::int64_t hosts(std::int64_t workers, const PredictOptions&) const;
 
   ShardedJob job_;
   ShardedModel inside_, between_;

@@ -4,9 +4,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analysis/predict/prediction_notes.hpp"
+#include "analysis/predict/sharded/next_sharded_measurement.hpp"
 #include "analysis/predict/sharded/sharded_memory.hpp"
 #include "analysis/predict/sharded/sharded_model.hpp"
 #include "simulator/stats/interval.hpp"
@@ -41,13 +44,9 @@ Prediction row_of(const ShardedModels& models, std::int64_t workers, const Predi
     row.step_low_s = std::min(interval.low, terms.step_s());
     row.step_high_s = std::max(interval.high, terms.step_s());
   } else {
-    std::vector<double> steps;
-    for (const ShardedDraw& draw : model.draws(workers, options))
-      steps.push_back(model.modelled(workers, draw).step_s());
-    const double tail = 0.5 * (1.0 - options.confidence);
-    const auto [low, high] = stats::quantiles(steps, tail, 1.0 - tail);
-    row.step_low_s = std::min(low, terms.step_s());
-    row.step_high_s = std::max(high, terms.step_s());
+    const stats::Interval interval = sharded_interval(model, workers, options);
+    row.step_low_s = interval.low;
+    row.step_high_s = interval.high;
     const ShardedRanks& base = *model.base();
     row.note = "forward and backward take the time of N = " + std::to_string(base.workers) +
                ", the optimizer that of a rank's shard";
@@ -172,6 +171,51 @@ void add_runs_apart(const std::vector<CollectiveRun>& runs, std::vector<Note>& n
       notes.push_back(note("log_runs_apart", "fsdp: " + text, "give the run with the settings of the job alone"));
 }
 
+// A link between nodes that was named. The cost of all-gathers and reduce-scatters on it cannot be derived from its
+// rate.
+Note unused_link(const ShardedModels& models, const PredictOptions& options) {
+  std::string reason = "all-gathers and reduce-scatters between hosts are predicted from measurements or logs alone",
+              advice = "give logs of nccl-tests of these links with --all-gather and --reduce-scatter";
+  const auto inside = [&](std::int64_t workers) { return models.hosts(workers, options) == 1; };
+  if (std::ranges::all_of(options.workers, inside)) {
+    reason = "all ranks of the requested N are on one node";
+    advice = "for several nodes give --gpus-per-node";
+  } else if (models.between_known()) {
+    reason = "the links between nodes were measured, or a log has them";
+    advice = "leave --inter-node out";
+  }
+  return make_note(
+      "info", "links_not_measured",
+      "fsdp: the link between nodes that was named (" + options.inter_node.name + ") is not used: " + reason, advice);
+}
+
+// What to measure next: the links of the largest N that was asked about, if they were not measured, else the
+// measurement that narrows the interval of the furthest prediction most.
+void add_next(PredictResult& result, SQLite::Database& sql, const ShardedModels& models,
+              const PredictOptions& options) {
+  const std::int64_t furthest = *std::ranges::max_element(options.workers);
+  if (models.links_missing(furthest, options)) {
+    const bool between = models.hosts(furthest, options) > 1;
+    result.notes.push_back(make_note(
+        "info", "measure_next",
+        "fsdp at N = " + std::to_string(furthest) + ": measuring " +
+            (between ? "two hosts would make its prediction possible: collectives between hosts were not measured"
+                     : "one host would make its prediction possible: collectives inside of a host were not measured"),
+        std::string("run the job on ") + (between ? "two hosts" : "one host") +
+            ", with record --append or import --append, or give logs of nccl-tests of these links (predict "
+            "--all-gather and --reduce-scatter)"));
+    return;
+  }
+  if (result.predictions.empty()) return;
+  const std::int64_t predicted = result.predictions.back().world_size;
+  const auto next = next_sharded_measurement(sql, models, predicted, options);
+  if (!next) return;
+  result.next["fsdp"] = *next;
+  const bool own_cores = !next->bench_comm && models.assumes_own_cores(next->workers, options);
+  result.notes.push_back(next_measurement_note(*next, "fsdp", predicted, options.confidence, true,
+                                               own_cores ? own_cores_note : std::string_view()));
+}
+
 }  // namespace
 
 PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& options) {
@@ -211,6 +255,8 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
       result.notes.push_back(
           note("prediction_uncertain", "fsdp: " + text, "measure this training at a further number of ranks"));
   if (!result.predictions.empty()) add_runs_apart(options.shard_collectives, result.notes);
+  if (options.inter_node.named()) result.notes.push_back(unused_link(models, options));
+  add_next(result, sql, models, options);
   if (options.what_if.any()) add_changes(result, models, options);
   return result;
 }

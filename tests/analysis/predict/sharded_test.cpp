@@ -245,6 +245,23 @@ TEST_F(Sharded, LinksThatWereNotMeasuredAreRefused) {
   expect_refused(8, "collectives between hosts were not measured", options);
 }
 
+TEST_F(Sharded, ALinkThatIsNamedIsNotUsedAndANoteTellsWhy) {
+  Made made;
+  made.device = "cuda";
+  measure(2, made);
+  PredictOptions options;
+  predicted(true, options);
+  EXPECT_FALSE(noted("links_not_measured", "is not used"));
+  options.inter_node = collective::parse_node_links("100Gbit/s");
+  predicted(true, options);
+  EXPECT_TRUE(noted("links_not_measured", "is not used: all ranks of the requested N are on one node"));
+  options.gpus_per_node = 4;
+  predicted(true, options);
+  EXPECT_TRUE(noted("links_not_measured",
+                    "fsdp: the link between nodes that was named (100Gbit/s per node) is not used: all-gathers and "
+                    "reduce-scatters between hosts are predicted from measurements or logs alone"));
+}
+
 TEST_F(Sharded, LinksInsideOfAHostThatWereNotMeasuredAreRefused) {
   measure(1);
   measure(4, {.nodes = 2});
