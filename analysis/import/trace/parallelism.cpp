@@ -363,6 +363,9 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
 ParallelismNote note_of(const Recognised& recognised) {
   switch (recognised.kind) {
     case Parallelism::sharded:
+      if (recognised.units_known)
+        return {"sharded_data_parallel", "sharded data parallel: " + recognised.why,
+                "its units: --report sharding; predictions need two or more ranks, recorded with the same units"};
       return {
           "sharded_data_parallel", "sharded data parallel: " + recognised.why,
           "it is reported, not predicted, because its units are not annotated as FSDP's are: profile the same model under "

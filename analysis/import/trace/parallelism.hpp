@@ -29,6 +29,8 @@ struct Recognised {
   // For `model`: the ranks that process different samples, because ranks that divide a model process the same ones.
   // None: all ranks. 0: unknown.
   std::optional<std::int64_t> replicas{};
+  // For `sharded`: the units are annotated, so the training is predicted from two or more ranks.
+  bool units_known = false;
 };
 
 // Returns `data` unless there is evidence of another kind. The evidence is one of the following, at least once per

@@ -92,14 +92,10 @@ class TrainingBuilder {
     if (recognised.kind != Parallelism::data)
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
     if (recognised.kind != Parallelism::data && recognised.kind != Parallelism::unrecorded) {
+      recognised.units_known = recognised.kind == Parallelism::sharded && training_.sharding.annotated;
       ParallelismNote diagnostic = note_of(recognised);
-      // A training whose units are known is predicted from two or more ranks.
-      const bool explained = recognised.kind == Parallelism::sharded && training_.sharding.annotated;
-      if (explained)
-        diagnostic.advice =
-            "its units: --report sharding; predictions need two or more ranks, recorded with the same units";
-      note(explained ? Severity::info : Severity::warning, std::move(diagnostic.code), 1, std::move(diagnostic.message),
-           std::move(diagnostic.advice));
+      note(recognised.units_known ? Severity::info : Severity::warning, std::move(diagnostic.code), 1,
+           std::move(diagnostic.message), std::move(diagnostic.advice));
     }
     return std::move(training_);
   }

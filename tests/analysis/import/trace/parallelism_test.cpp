@@ -54,11 +54,15 @@ TEST(Parallelism, ParametersGatheredAndGradientsScattered) {
       .run(CollectiveOp::all_gather, 450)
       .run(CollectiveOp::reduce_scatter, 500)
       .run(CollectiveOp::reduce_scatter, 850);
-  const Recognised found = made.recognised();
+  Recognised found = made.recognised();
   EXPECT_EQ(found.kind, Parallelism::sharded);
   EXPECT_THAT(found.why, HasSubstr("in 3 steps: forward 3 all-gathers; backward 3 all-gathers, 3 reduce-scatters; "
                                    "beside both 3 reduce-scatters"));
   EXPECT_EQ(note_of(found).code, "sharded_data_parallel");
+  EXPECT_THAT(note_of(found).advice, HasSubstr("reported, not predicted"));
+  found.units_known = true;
+  EXPECT_EQ(note_of(found).code, "sharded_data_parallel");
+  EXPECT_THAT(note_of(found).advice, HasSubstr("predictions need two or more ranks"));
 }
 
 // Gloo executes a reduce-scatter as an all-reduce.
