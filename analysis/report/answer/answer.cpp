@@ -172,8 +172,9 @@ std::string fastest_text(const Curve& curve) {
   const bool samples = std::ranges::all_of(curve, [](const GlanceStep& step) { return step.throughput.has_value(); });
   const auto best = std::ranges::max_element(curve, {}, [&](const auto& step) { return rate_of(step, samples); });
   const GlanceStep* rival = rival_of(curve, *best, samples);
-  const std::optional<std::int64_t> own = fastest_with_own_cores(curve);
-  const std::string more = own ? fmt::format("; with own cores for each rank at N = {}", *own) : "";
+  const auto own = fastest_with_own_cores(curve);
+  std::string more = own ? fmt::format("; with own cores for each rank at N = {}", *own) : "";
+  if (own == best->workers && rival == nullptr) more = ", also with own cores for each rank";
   if (best->workers == 1 && rival == nullptr)
     return own ? "On these cores, more workers do not increase throughput: N = 1 is fastest" + more + "."
                : "Adding workers does not increase throughput: N = 1 is fastest.";
