@@ -41,6 +41,39 @@ TEST_F(CompareTest, AStepHalfAsLongAgainIsDifferentAndItsPartsSayWhy) {
       "+50 ms.");
 }
 
+// A was timed without the profiler, too, and its steps take 80 ms then. B's steps contain the cost of the profiler, so
+// they are compared with A's traced ones.
+TEST_F(CompareTest, StepsWithoutTheProfilerAreComparedIfBothFilesHaveThem) {
+  const auto add_steps = [](test::SyntheticRun& run, std::int64_t untraced_ms) {
+    store::BulkLoad load(run.database);
+    const std::int64_t shard = run.shard(run.measurement(test::train("ddp", 1)), 0);
+    for (int i = 0; i < 16; ++i)
+      if (i >= 8)
+        run.step(shard, i, i * 1000 * test::ms, 100 * test::ms, 90 * test::ms, 0, 0, 0);
+      else if (untraced_ms > 0)
+        run.step(shard, i, i * 1000 * test::ms, untraced_ms * test::ms, 0, 0, 0, 0, 32, "untraced");
+    load.commit();
+  };
+  add_steps(*a_, 80);
+  add_steps(*b_, 0);
+  json report = compared();
+  json step = row(report, "compare_time", {{"what", "step"}});
+  EXPECT_DOUBLE_EQ(step["a_s"], 0.1);
+  EXPECT_DOUBLE_EQ(step["ratio"], 1.0);
+  EXPECT_DOUBLE_EQ(row(report, "compare_time", {{"what", "compute"}})["ratio"], 1.0);
+  EXPECT_TRUE(rows(report, "compare_waterfall").empty());
+  const std::string note = row(report, "compare_answer", {{"verdict", "note"}})["what"];
+  EXPECT_NE(note.find("only A has steps that were timed without the profiler"), std::string::npos) << note;
+  b_ = nullptr;
+  std::filesystem::remove(b_path_);
+  b_ = std::make_unique<test::SyntheticRun>(b_path_);
+  add_steps(*b_, 60);
+  report = compared();
+  step = row(report, "compare_time", {{"what", "step"}});
+  EXPECT_DOUBLE_EQ(step["a_s"], 0.08);
+  EXPECT_DOUBLE_EQ(step["b_s"], 0.06);
+}
+
 // Twice the workers and twice the step: another step, and the same throughput.
 TEST_F(CompareTest, TheVerdictOfAThroughputIsThatOfItsOwnRatio) {
   add(*a_, test::train("ddp", 2), {.repeats = 3});

@@ -105,6 +105,25 @@ std::string name_of(const Pair& pair, Differing differing) {
   return first;
 }
 
+// Leaves out the steps without the profiler if only one of the two has them and the other one's steps have the
+// profiler's cost.
+void compare_traced_steps(Pair& pair) {
+  const bool of_a = !pair.a->untraced.empty(), of_b = !pair.b->untraced.empty();
+  if (of_a == of_b) return;
+  const metrics::Configuration*& timed = of_a ? pair.a : pair.b;
+  if ((of_a ? pair.b : pair.a)->step_times_only) return;
+  auto traced = std::make_shared<metrics::Configuration>(*timed);
+  traced->untraced.clear();
+  traced->unprofiled.clear();
+  timed = traced.get();
+  pair.traced = std::move(traced);
+  if (!pair.despite.empty()) pair.despite += "; ";
+  pair.despite += fmt::format(
+      "only {} has steps that were timed without the profiler: the traced steps of both files are compared, which "
+      "contain the profiler's cost",
+      of_a ? "A" : "B");
+}
+
 // If several pairs have the same name, differing properties are added until the names are unique.
 void name(std::vector<Pair>& pairs, Differing differing) {
   const bool one_model = std::all_of(pairs.begin(), pairs.end(),
@@ -156,9 +175,10 @@ Paired pair_up(const Source& a, const Source& b, Differing differing) {
     if (!shown(c)) continue;
     if (const auto other = taken.find(i); other != taken.end()) {
       const metrics::Configuration& in_b = b.configurations[other->second];
-      const double step_s =
-          c.measured.empty() ? reading(a, [&](const Source& source) { return traced_s(source, c); }) : median_step_s(c);
-      paired.both.push_back({&c, &in_b, "", step_s, despite(c, in_b, differing)});
+      Pair& pair = paired.both.emplace_back(Pair{&c, &in_b, "", 0.0, despite(c, in_b, differing)});
+      if (pair.has_steps()) compare_traced_steps(pair);
+      pair.step_a_s = pair.has_steps() ? median_step_s(*pair.a)
+                                       : reading(a, [&](const Source& source) { return traced_s(source, c); });
     } else {
       paired.only_a.push_back(&c);
     }

@@ -4,6 +4,7 @@
 #include <SQLiteCpp/Exception.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,12 +20,16 @@ namespace ddpprof::report {
 // of them, the pairs with the most equal other properties are chosen, the most similar pair first. Imports are compared
 // even if the names of their models differ or one has no batch. Imports without steps are only compared with each
 // other.
+//
+// If only one file has steps that were timed without the profiler, its configuration is a copy without these steps: the
+// traced steps of both files are compared, which contain the profiler's cost alike.
 struct Pair {
   const metrics::Configuration* a = nullptr;
   const metrics::Configuration* b = nullptr;
   std::string about;    // "ddp N=4", with the model, the batch, the cores, … if needed to be unique
   double step_a_s = 0;  // A's median step; for imports without steps, the traced time of A's devices
   std::string despite;  // properties that differ although they are compared; usually ""
+  std::shared_ptr<const metrics::Configuration> traced = nullptr;  // the copy
 
   bool has_steps() const { return !a->measured.empty(); }
 };

@@ -172,10 +172,13 @@ void add_pair(const Source& in_a, const Source& in_b, const Pair& pair, Table& t
     if (a.terms()[t] > 0.0 || b.terms()[t] > 0.0) add(term_names[t], t, a.terms()[t], b.terms()[t]);
 }
 
+// The shares are those of steps without the profiler if one file has such steps, and do not divide its traced steps.
+bool has_terms(const Pair& pair) { return !pair.traced && parts_known(*pair.a) && parts_known(*pair.b); }
+
 }  // namespace
 
 bool in_waterfall(const Source& a, const Source& b, const Pair& pair) {
-  if (!parts_known(*pair.a) || !parts_known(*pair.b)) return false;
+  if (!has_terms(pair)) return false;
   return StepTerms(a, *pair.a, false).samples() > 0 && StepTerms(b, *pair.b, false).samples() > 0;
 }
 
@@ -199,10 +202,11 @@ Table compare_waterfall_table(const Source& a, const Source& b, const Paired& pa
     table.columns.push_back(std::move(column));
   table.empty =
       "No configuration has recorded parts of its steps in both files. Tables of step times have no parts; in a run, "
-      "parts need the tracer.";
+      "parts need the tracer. If only one file has steps without the profiler, the profiler's cost in the parts of the "
+      "other file is not known.";
   for (const Pair& pair : paired.both) {
     if (stopped()) return table;
-    if (parts_known(*pair.a) && parts_known(*pair.b)) add_pair(a, b, pair, table);
+    if (has_terms(pair)) add_pair(a, b, pair, table);
   }
   return table;
 }
