@@ -207,7 +207,8 @@ class LearningRateSubcommand final : public Subcommand {
                           "the recording does not contain it");
           question.set_measured_noise_scale(measured);
           report::Report factors{"lr", "Learning rate", {report::rate_choice_table(question.choice())}};
-          if (!question.samples_to_target.empty())
+          check_target_steps(question);
+          if (question.steps_to_target_known())
             factors.tables.push_back(scenario_queries::target_cost(question, nullptr, database));
           if (!measured.empty()) factors.tables.push_back(report::gradient_noise_table(measured));
           begin_note(factors.tables.front(), kept_note);
@@ -219,6 +220,7 @@ class LearningRateSubcommand final : public Subcommand {
         question.set_noise_scale(*noise_scale);
       else
         question.set_measured_noise_scale(measured);
+      check_target_steps(question);
       if (own_decay) options.decay = *own_decay;
       if (!rules_.empty() || noise_scale || own_decay) question.rules = rules;
       report::Report report{"lr", "Learning rate", report::rate_tables(question.options)};
@@ -269,13 +271,12 @@ class LearningRateSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--epochs-to-target needs the samples of an epoch, which are not recorded",
                     "--samples with the samples of an epoch, or --samples-to-target");
     // Trainings that reached the target give the steps, without the epochs of this one.
-    const bool to_target = !samples_to_target_.empty() || !epochs_to_target_.empty();
+    const bool to_target = !samples_to_target_.empty() || !epochs_to_target_.empty() || target_steps_;
     const bool steps_known = question.options.steps_known;
     if (!steps_known)
       for (const auto& [given, option] : {std::pair{samples_ && !to_target, "--samples"},
                                           {epochs_.has_value(), "--epochs"},
                                           {warmup_epochs_.has_value(), "--warmup-epochs"},
-                                          {target_steps_.has_value(), "--target-steps"},
                                           {!rules_.empty(), "--rule"},
                                           {!decay_.empty(), "--decay"},
                                           {price_ > 0.0 && !to_target, "--price"}})
@@ -286,6 +287,13 @@ class LearningRateSubcommand final : public Subcommand {
     for (const auto& [given, option] : {std::pair{!question.base_known, "--base"}, {!question.adaptive, "--optimizer"}})
       if (given && steps_known)
         throw Failure(ExitCode::usage, std::string(option) + " is missing", "a recording does not contain it");
+  }
+
+  // Without a noise scale, the steps at one batch do not give those at another.
+  void check_target_steps(const scenario_queries::RateQuestion& question) const {
+    if (target_steps_ && !question.noise_scale_samples)
+      throw Failure(ExitCode::usage, "--target-steps needs the gradient noise scale, which was not measured",
+                    "--noise-scale, or --samples-to-target with trainings that reached the target");
   }
 
   // The rules of --rule; without it all rules.

@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/metrics/loss_curves.hpp"
 #include "analysis/metrics/recorded_training.hpp"
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/report/tables/learning_rate/schedule_tables.hpp"
@@ -49,12 +52,59 @@ fit::PredictOptions asked_predictions(const scenario::Scenario* scenario, store:
   return stored_predict_options(database).value_or(fit::PredictOptions{});
 }
 
+// Returns the times of a sharded training (FSDP), and why it cannot be predicted, if no N can. Both are empty if the
+// database has no such training. How its compute depends on the batch is not modelled.
+Times sharded_times(const RateQuestion& question, fit::PredictOptions options, store::Database& database) {
+  options.workers = question.options.workers;
+  options.what_if = {};
+  const fit::PredictResult result = fit::predict_sharded(database.sql(), options);
+  const auto refused = std::ranges::find(result.notes, "prediction_none", &fit::Note::code);
+  const std::string reason = refused == result.notes.end() ? "" : refused->message;
+  if (result.predictions.empty()) return {{}, reason};
+  Times times;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    report::TrainingTime& row = times.rows.emplace_back();
+    row.strategy = "fsdp";
+    row.workers = workers;
+    row.confidence = options.confidence;
+    const auto found = std::ranges::find(result.predictions, workers, &fit::Prediction::world_size);
+    if (found == result.predictions.end()) {
+      row.note = reason;
+      continue;
+    }
+    // 0: the batch is not recorded, and the question has the batch of the measured steps.
+    const auto measured = std::llround(found->throughput * found->step_s / static_cast<double>(workers));
+    const std::int64_t asked = question.batch * question.accumulation;
+    if (measured > 0 && measured != asked) {
+      row.note = fmt::format(
+          "{} samples per worker and step were measured, and the compute of fsdp at another batch is not predicted",
+          measured);
+      continue;
+    }
+    row.throughput = static_cast<double>(workers * asked) / found->step_s;
+    row.step_s = found->step_s;
+    row.step_low_s = found->step_low_s;
+    row.step_high_s = found->step_high_s;
+  }
+  return times;
+}
+
 Times training_times(const RateQuestion& question, const scenario::Scenario* scenario, store::Database& database) {
   try {
     const fit::PredictOptions options = asked_predictions(scenario, database);
-    return {report::training_times(std::make_shared<const fit::Models>(fit::fit_models(database)), options,
-                                   question.options, question.batch, question.accumulation),
-            ""};
+    Times times = sharded_times(question, options, database);
+    try {
+      const auto models = std::make_shared<const fit::Models>(fit::fit_models(database));
+      const auto others =
+          report::training_times(models, options, question.options, question.batch, question.accumulation);
+      times.rows.insert(times.rows.begin(), others.begin(), others.end());
+    } catch (const fit::NotSupported& error) {
+      if (times.rows.empty())
+        times.why_none =
+            "Cannot predict the training time: " + (times.why_none.empty() ? error.what() : times.why_none);
+    }
+    if (!times.rows.empty()) times.why_none.clear();
+    return times;
   } catch (const fit::NotSupported& error) {
     return {{}, std::string("Cannot predict the training time: ") + error.what()};
   }
@@ -201,7 +251,7 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
     std::vector<report::Table> tables{report::rules_table(options)};
     if (question.noise_scale_samples)
       tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
-    if (!question.samples_to_target.empty()) tables.push_back(target_cost(question, scenario, database));
+    if (question.steps_to_target_known()) tables.push_back(target_cost(question, scenario, database));
     return tables;
   }
   const Times times = training_times(question, scenario, database);

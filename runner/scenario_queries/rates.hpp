@@ -54,6 +54,11 @@ struct RateQuestion {
   void set_noise_scale(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
   void set_measured_noise_scale(std::span<const metrics::MeasuredNoise>);
+  // Returns true if the steps to the target follow without the epochs of the training: from trainings that reached it,
+  // or from the given steps and the noise scale.
+  bool steps_to_target_known() const {
+    return !samples_to_target.empty() || (target_steps && noise_scale_samples);
+  }
   // Returns true if there is a decay or a noise scale. Then every rule's schedule is shown by default.
   bool has_schedules() const;
 };
@@ -87,7 +92,7 @@ std::string answer_for_kept_batch(RateQuestion&, const KeptBatch&);
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
 // time_to_target, learning_rate_schedules (with rules), large_batches (with a noise scale), target_cost (with a
 // noise scale or samples to the target), trained_rates (if rates were recorded). If the steps of the training are
-// unknown, only learning_rate_rules, large_batches, and target_cost with samples to the target. `scenario`: nullptr for
+// unknown, only learning_rate_rules, large_batches, and target_cost if steps_to_target_known(). `scenario`: nullptr for
 // a file without one. Throws store::DatabaseError, and std::invalid_argument if the question is invalid.
 std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario*, store::Database&);
 

@@ -172,6 +172,18 @@ TEST_F(AnswerCommand, ARecordingTakesTrainingsThatReachedATarget) {
   const Outcome epochs = run_ddpprof({"lr", sgd, "--workers", "1", "--epochs-to-target", "16=10"});
   EXPECT_EQ(epochs.code, 2);
   EXPECT_THAT(epochs.messages, HasSubstr("--epochs-to-target needs the samples of an epoch"));
+  // 1,000 steps at the base batch, which is that of N = 1.
+  const auto by_steps = cost({"--base", "0.1", "--target-steps", "1000", "--noise-scale", "100"});
+  ASSERT_EQ(by_steps.size(), 1U);
+  EXPECT_NEAR(by_steps[0]["steps"].get<double>(), 1000.0, 1e-6);
+  EXPECT_TRUE(by_steps[0]["epochs"].is_null());
+  for (const bool with_rate : {true, false}) {
+    std::vector<std::string> command = {"lr", sgd, "--workers", "1", "--target-steps", "1000"};
+    if (with_rate) command.insert(command.end(), {"--base", "0.1"});
+    const Outcome steps = run_ddpprof(command);
+    EXPECT_EQ(steps.code, 2);
+    EXPECT_THAT(steps.messages, HasSubstr("--target-steps needs the gradient noise scale, which was not measured"));
+  }
   const Outcome loss = run_ddpprof({"lr", sgd, "--workers", "1", "--target-loss", "0.5"});
   EXPECT_EQ(loss.code, 2);
   EXPECT_THAT(loss.messages, HasSubstr("--target-loss needs the losses of the steps"));

@@ -190,6 +190,35 @@ TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
               HasSubstr("--all-reduce is for traces"));
 }
 
+// Two ranks with a batch of 16 each: 32,000 samples at a global batch of 32 are 1,000 steps.
+TEST_F(CommandLine, LrHasTheTimeOfShardedTrainings) {
+  const std::filesystem::path traces = std::filesystem::path(SHARDED_TRACES) / "mlp";
+  const std::string fsdp = (folder_ / "fsdp_time.db").string();
+  ASSERT_EQ(run_ddpprof({"import", (traces / "rank0.json.gz").string(), (traces / "rank1.json.gz").string(), "--out",
+                         fsdp, "--batch-per-worker", "16", "--overwrite"})
+                .code,
+            0);
+  const auto table = [](const std::vector<std::string>& command, const std::string& name) {
+    const Outcome outcome = run_ddpprof(command);
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    const auto document = nlohmann::json::parse(outcome.out);
+    for (const auto& one : document["tables"])
+      if (one["name"] == name) return one;
+    return nlohmann::json();
+  };
+  const double step_s =
+      table({"predict", fsdp, "--workers", "2", "--format", "json"}, "predictions")["rows"].at(0)["step_s"];
+  const std::vector<std::string> ask = {"lr",   fsdp,     "--workers", "2",                   "--base",
+                                        "0.1",  "--format", "json",    "--samples-to-target", "32=32000"};
+  const auto cost = table(ask, "target_cost")["rows"];
+  ASSERT_EQ(cost.size(), 1U);
+  EXPECT_EQ(cost[0]["strategy"], "fsdp");
+  EXPECT_NEAR(cost[0]["time_s"].get<double>() / (1000.0 * step_s), 1.0, 0.05);
+  std::vector<std::string> other = ask;
+  other.insert(other.end(), {"--batch-per-worker", "32"});
+  EXPECT_TRUE(table(other, "target_cost")["rows"].empty()) << "compute at another batch is not predicted";
+}
+
 // A recorded job of FSDP2 on two ranks of one host; the logs are of eight ranks on four hosts.
 TEST_F(CommandLine, PredictTakesTheCollectivesOfShardedTrainings) {
   const std::filesystem::path traces = std::filesystem::path(SHARDED_TRACES) / "mlp";

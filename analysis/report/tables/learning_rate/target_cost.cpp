@@ -87,6 +87,7 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
   table.name = "target_cost";
   table.title = "Time and cost of the same result";
   table.empty = "Cannot give times: predicted steps are missing. Measure steps with: ddpprof run SCENARIO.yaml";
+  if (!times.empty() && !times.front().note.empty()) table.empty = "Cannot give times: " + times.front().note;
   learning_rate::Target target;
   target.base_batch = static_cast<double>(options.base_batch());
   const std::int64_t steps = question.base_steps.value_or(base_training_steps(options));
