@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -131,14 +131,14 @@ class JobWriter {
     row.options = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
+  // Refuses a job of equally many ranks that began in the same nanosecond as an earlier one. Its length does not count:
+  // it is derived from the steps, which another version of this program may have found otherwise.
   void check_new(const store::MeasurementRow& row) {
     if (row.started_utc_ns == 0) return;
-    SQLite::Statement query(database_.sql(),
-                            "SELECT id FROM measurement WHERE kind = 'import' AND world_size = ? AND "
-                            "started_utc_ns = ? AND wall_ns = ?");
+    SQLite::Statement query(
+        database_.sql(), "SELECT id FROM measurement WHERE kind = 'import' AND world_size = ? AND started_utc_ns = ?");
     query.bind(1, row.world_size);
     query.bind(2, row.started_utc_ns);
-    query.bind(3, row.wall_ns);
     if (query.executeStep())
       throw ImportError(
           fmt::format("{}: the database has this job as measurement {} (expected a job that it does not "
@@ -146,39 +146,38 @@ class JobWriter {
                       result_.file.string(), query.getColumn(0).getInt64()));
   }
 
-  using StepTime = std::array<std::int64_t, 4>;  // rank, start, duration, samples
-
-  std::vector<StepTime> stored_steps_of(std::int64_t measurement) {
+  std::vector<std::int64_t> stored_step_starts(std::int64_t measurement) {
     SQLite::Statement query(database_.sql(),
-                            "SELECT sh.rank, st.start_ns, st.duration_ns, st.samples FROM step st JOIN shard sh ON "
-                            "sh.id = st.shard_id WHERE sh.measurement_id = ? ORDER BY 1, 2, 3, 4");
+                            "SELECT st.start_ns FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE "
+                            "sh.measurement_id = ? ORDER BY 1");
     query.bind(1, measurement);
-    std::vector<StepTime> steps;
-    while (query.executeStep())
-      steps.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
-                       query.getColumn(3).getInt64()});
-    return steps;
+    std::vector<std::int64_t> starts_ns;
+    while (query.executeStep()) starts_ns.push_back(query.getColumn(0).getInt64());
+    return starts_ns;
   }
 
-  // Refuses a job whose steps an earlier measurement has to the nanosecond: the same traces, perhaps in other files.
+  // Refuses a job if most of its steps start in the same nanosecond as those of an earlier measurement: the same
+  // traces, perhaps in other files, or read by another version that derives other lengths, samples or numbers of ranks.
   void check_steps() {
-    std::vector<StepTime> own;
+    std::vector<std::int64_t> own;
     for (const LoadedShard& shard : shards_)
-      for (const ingest::StepSummary& step : shard.summary.steps)
-        own.push_back({shard.rank, step.row.start_ns, step.row.duration_ns, step.row.samples});
+      for (const ingest::StepSummary& step : shard.summary.steps) own.push_back(step.row.start_ns);
     if (own.empty()) return;
     std::ranges::sort(own);
     SQLite::Statement query(database_.sql(),
                             "SELECT o.id FROM measurement m JOIN measurement o ON o.id <> m.id AND o.kind = m.kind AND "
-                            "o.world_size = m.world_size AND o.started_utc_ns = m.started_utc_ns AND "
-                            "o.wall_ns = m.wall_ns WHERE m.id = ?");
+                            "o.started_utc_ns = m.started_utc_ns WHERE m.id = ?");
     query.bind(1, result_.measurement_id);
-    while (query.executeStep())
-      if (stored_steps_of(query.getColumn(0).getInt64()) == own)
+    while (query.executeStep()) {
+      const std::vector<std::int64_t> other = stored_step_starts(query.getColumn(0).getInt64());
+      std::vector<std::int64_t> common;
+      std::ranges::set_intersection(own, other, std::back_inserter(common));
+      if (2 * common.size() > std::max(own.size(), other.size()))
         throw ImportError(
-            fmt::format("{}: the database has this job as measurement {}: all steps have the same times (expected each "
-                        "job once; nothing was added)",
-                        result_.file.string(), query.getColumn(0).getInt64()));
+            fmt::format("{}: the database has this job as measurement {}: {} of its {} steps start at the same times "
+                        "(expected each job once; nothing was added)",
+                        result_.file.string(), query.getColumn(0).getInt64(), common.size(), own.size()));
+    }
   }
 
   std::int64_t repeat_of(const store::MeasurementRow& row) {

@@ -311,6 +311,14 @@ TEST(SeveralJobs, AJobIsNotAppendedTwice) {
     ASSERT_EQ(import_into(database, options).error, "");
     EXPECT_THAT(import_into(database, options).error, HasSubstr("measurement 1")) << time_of_day;
     EXPECT_EQ(measurements_of(database).size(), 1U);
+    // As another version may have derived it: another length, other samples and, by the steps alone, another N.
+    database.sql().exec(
+        "UPDATE measurement SET wall_ns = wall_ns + 1000; UPDATE step SET duration_ns = duration_ns + 1000, samples = "
+        "samples + 1");
+    EXPECT_THAT(import_into(database, options).error, HasSubstr("measurement 1")) << time_of_day;
+    database.sql().exec("UPDATE measurement SET world_size = 3");
+    EXPECT_THAT(import_into(database, options).error, AllOf(HasSubstr("measurement 1"), HasSubstr("steps start at")));
+    database.sql().exec("UPDATE measurement SET world_size = 2");
     Jobs other;
     for (const int rank : {0, 1}) other.add("n2/rank" + std::to_string(rank) + ".json", {rank, 2, 32, 7, time_of_day});
     options.files = other.files;
