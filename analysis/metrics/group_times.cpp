@@ -9,8 +9,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "analysis/ingest/busy.hpp"
 #include "analysis/ingest/host_operations.hpp"
 #include "analysis/ingest/intervals.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::metrics {
 namespace {
@@ -19,19 +21,21 @@ struct GroupCollective {
   std::int64_t communicator = 0;
   std::string op;
   ingest::Interval time;
-  ingest::Interval exposed;  // on hosts
+  std::int64_t launch_ns = 0;
+  ingest::Interval wait;  // on hosts: all threads of the rank wait for it
 };
 
 std::vector<GroupCollective> read_collectives(SQLite::Database& db, std::int64_t shard) {
   std::vector<GroupCollective> all;
   SQLite::Statement query(db,
-                          "SELECT communicator, op, start_ns, end_ns FROM collective WHERE shard_id = ? AND "
+                          "SELECT communicator, op, start_ns, end_ns, launch_ns FROM collective WHERE shard_id = ? AND "
                           "start_ns IS NOT NULL AND end_ns > start_ns");
   query.bind(1, shard);
   while (query.executeStep())
     all.push_back({query.getColumn(0).getInt64(),
                    query.getColumn(1).getString(),
                    {query.getColumn(2).getInt64(), query.getColumn(3).getInt64()},
+                   query.getColumn(4).getInt64(),
                    {}});
   return all;
 }
@@ -121,9 +125,9 @@ class HostOperations {
   std::unordered_map<std::int64_t, bool> computes_;  // by name
 };
 
-// Sets the exposed part of collectives that the host executes, as the import finds waits (busy_host.hpp). Returns false
-// if no operation was recorded.
-bool expose_on_host(SQLite::Database& db, std::int64_t shard, std::vector<GroupCollective>& collectives) {
+// Sets the waits for collectives that the host executes, as the import finds them (busy_host.hpp). Returns false if no
+// operation was recorded.
+bool find_waits(SQLite::Database& db, std::int64_t shard, std::vector<GroupCollective>& collectives) {
   std::ranges::sort(collectives, {}, [](const GroupCollective& one) { return one.time.end_ns; });
   HostOperations operations(db, shard);
   SQLite::Statement ranges(db,
@@ -140,23 +144,60 @@ bool expose_on_host(SQLite::Database& db, std::int64_t shard, std::vector<GroupC
           operations.compute(ranges.getColumn(2).getInt64(), ranges.getColumn(3).getInt64(), time))
         busy_until_ns = time.end_ns;
     }
-    one.exposed = {std::max(one.time.start_ns, busy_until_ns), one.time.end_ns};
+    one.wait = {std::max(one.launch_ns, busy_until_ns), one.time.end_ns};
   }
   return true;
 }
 
+// Returns when the host computes in measured steps with phases, by the rule of the steps' own exposed communication;
+// nullopt if no step has phases.
+std::optional<ingest::IntervalSet> computing_host(SQLite::Database& db, std::int64_t shard,
+                                                  const std::vector<GroupCollective>& collectives) {
+  store::StepReader rows(db);
+  std::map<std::int64_t, std::vector<ingest::CollectiveFact>> of_step;
+  for (const store::CollectiveRow& row : rows.collectives_of_shard(shard)) {
+    if (!row.step_id) continue;
+    ingest::CollectiveFact& fact = of_step[*row.step_id].emplace_back();
+    fact.launch_ns = row.launch_ns;
+    fact.end_ns = row.end_ns;
+  }
+  std::vector<ingest::Interval> busy, waits;
+  bool phases = false;
+  for (const store::StepRow& row : rows.steps(shard)) {
+    if (row.kind != "measured") continue;
+    const std::int64_t id = row.id.value_or(0), start_ns = row.start_ns;
+    ingest::StepFacts facts;
+    facts.time = {start_ns, start_ns + row.duration_ns};
+    for (const store::PhaseRow& phase : rows.phases(id)) {
+      ingest::PhaseFact& fact = facts.phases.emplace_back();
+      fact.name = trace::phase_named(phase.name);
+      fact.time = {start_ns + phase.start_ns, start_ns + phase.start_ns + phase.duration_ns};
+      phases = phases || fact.name == ingest::PhaseName::forward || fact.name == ingest::PhaseName::backward;
+    }
+    for (const store::GradReadyRow& gradient : rows.gradients(id))
+      facts.grads.push_back({gradient.parameter, start_ns + gradient.ready_ns});
+    for (const ingest::CollectiveFact& fact : of_step[id]) facts.collectives.push_back(&fact);
+    const ingest::IntervalSet step = ingest::clip(ingest::host_compute(facts), facts.time);
+    busy.insert(busy.end(), step.begin(), step.end());
+  }
+  if (!phases) return std::nullopt;
+  for (const GroupCollective& one : collectives) waits.push_back(one.wait);
+  return ingest::subtract(ingest::unite(std::move(busy)), ingest::unite(std::move(waits)));
+}
+
 // The intervals of some collectives.
 struct Times {
-  std::vector<ingest::Interval> all, exposed;
+  std::vector<ingest::Interval> all, waits;
 
   void add(const GroupCollective& one) {
     all.push_back(one.time);
-    exposed.push_back(one.exposed);
+    waits.push_back({std::max(one.time.start_ns, one.wait.start_ns), one.wait.end_ns});
   }
+  // Without `compute`, communication is exposed while all threads wait for it.
   Communicated sums(const ingest::IntervalSet& steps, const std::optional<ingest::IntervalSet>& compute) const {
     const ingest::IntervalSet communication = ingest::intersect(ingest::unite(all), steps);
     const ingest::IntervalSet alone =
-        compute ? ingest::subtract(communication, *compute) : ingest::intersect(ingest::unite(exposed), steps);
+        compute ? ingest::subtract(communication, *compute) : ingest::intersect(ingest::unite(waits), steps);
     return {ingest::total_ns(communication), ingest::total_ns(alone)};
   }
 };
@@ -179,11 +220,13 @@ std::vector<RankCommunication> rank_communication(SQLite::Database& db) {
     const ingest::IntervalSet steps = read_step_times(db, shard, rank.steps);
     std::vector<GroupCollective> collectives = read_collectives(db, shard);
     if (steps.empty() || collectives.empty()) continue;
-    std::optional<ingest::IntervalSet> compute;
-    if (shards.getColumn(3).getInt() != 0)
-      compute = computing_kernels(db, shard, collectives);
-    else if (!expose_on_host(db, shard, collectives))
-      continue;
+    std::optional<ingest::IntervalSet> kernels, compute;
+    if (shards.getColumn(3).getInt() != 0) {
+      compute = kernels = computing_kernels(db, shard, collectives);
+    } else {
+      if (!find_waits(db, shard, collectives)) continue;
+      compute = computing_host(db, shard, collectives);
+    }
     std::map<std::int64_t, Times> groups;
     std::map<std::pair<std::int64_t, std::string>, Times> operations;
     Times stages;
@@ -194,7 +237,7 @@ std::vector<RankCommunication> rank_communication(SQLite::Database& db) {
     }
     for (const auto& [group, times] : groups) rank.groups.emplace(group, times.sums(steps, compute));
     for (const auto& [operation, times] : operations) rank.operations.emplace(operation, times.sums(steps, compute));
-    rank.stages = stages.sums(steps, compute);
+    rank.stages = stages.sums(steps, kernels);
     ranks.push_back(std::move(rank));
   }
   return ranks;

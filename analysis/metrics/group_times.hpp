@@ -1,8 +1,10 @@
 // Communication of each process group, and its exposed part: the rank does not compute meanwhile. From the collectives,
 // kernels and operations of imported traces.
 //
-// On devices, compute is the union of all kernels that belong to no collective. On hosts, a collective is exposed from
-// the end of the last operation that began before the collective ended, because PyTorch does not record waiting.
+// On devices, compute is the union of all kernels that belong to no collective. On hosts, compute is that of the steps'
+// own exposed communication (ingest/busy.hpp): the phases without waiting. PyTorch does not record waiting: all threads
+// wait for a collective from the end of the last operation that began before the collective ended. Stages of a pipeline,
+// and steps without phases, have these waits alone.
 #pragma once
 
 #include <cstdint>

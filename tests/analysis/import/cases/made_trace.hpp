@@ -90,6 +90,7 @@ struct MadeGloo {
   enum class When { in_a_hook, in_a_function, after_backward, beside_backward } when = When::after_backward;
   int steps = 3;
   bool closure = false;  // Optimizer.step(closure): forward and backward run inside of the optimizer's step
+  bool copies = false;   // beside_backward: the backward's thread copies a bucket while it waits for the last one
 
   std::string text() const {
     TraceText trace;
@@ -127,6 +128,7 @@ struct MadeGloo {
         event("cpu_op", "torch::autograd::AccumulateGrad", 5510, 30, "200", shape);
         event("cpu_op", "c10d::allreduce_", 5550, 40, "200", message);
         event("user_annotation", "gloo:all_reduce", 5600, 300, "300", message);
+        if (copies) event("cpu_op", "aten::copy_", 5650, 50, "200");
       }
       if (closure) {
         event("user_annotation", "DistributedDataParallel.forward", 90, 820, "100");

@@ -142,6 +142,26 @@ TEST(ProcessGroupTimes, TheHostWaitsFromTheLastOperationOn) {
   EXPECT_NEAR(beside.seconds("", "all_reduce", "exposed_s"), 300e-6, 1e-12);
 }
 
+// The steps' own exposed communication, which all other reports have.
+double exposed_of_steps_s(Report& report) {
+  SQLite::Statement query(report.database.sql(), "SELECT AVG(exposed_ns) FROM step WHERE kind = 'measured'");
+  query.executeStep();
+  return 1e-9 * query.getColumn(0).getDouble();
+}
+
+TEST(ProcessGroupTimes, TheOnlyGroupOfAHostIsExposedAsLongAsItsSteps) {
+  MadeGloo made;
+  for (const auto when : {MadeGloo::When::after_backward, MadeGloo::When::beside_backward, MadeGloo::When::in_a_hook})
+    for (const bool copies : {false, true}) {
+      made.when = when;
+      made.copies = copies;
+      Report report(made.text());
+      const double exposed_s = report.seconds("", "all_reduce", "exposed_s");
+      EXPECT_NEAR(exposed_s, exposed_of_steps_s(report), 1e-12) << static_cast<int>(when) << copies;
+      EXPECT_GT(exposed_s, 0.0);
+    }
+}
+
 TEST(ProcessGroupTimes, StagesWaitForSendsAndReceives) {
   MadeTrace made;
   made.kernels = false;
