@@ -69,6 +69,7 @@ Interval median_interval(std::span<const double> samples, double confidence) {
 
 Interval clustered_median_interval(std::span<const std::vector<double>> repeats, double confidence) {
   constexpr int resamples = 1000;
+  constexpr double usual_confidence = 0.95;
   require_confidence(confidence);
   std::vector<double> all;
   std::vector<std::span<const double>> clusters;
@@ -78,6 +79,20 @@ Interval clustered_median_interval(std::span<const std::vector<double>> repeats,
     all.insert(all.end(), repeat.begin(), repeat.end());
   }
   if (clusters.size() < 2) return median_interval(all, confidence);
+
+  // If repeats contradict each other, their number alone limits the coverage. The interval then does not depend on the
+  // confidence, so tables of other confidences have one interval.
+  const double usual = std::max(confidence, usual_confidence);
+  double largest_low = -std::numeric_limits<double>::infinity();
+  double smallest_high = std::numeric_limits<double>::infinity();
+  for (const std::span<const double> cluster : clusters) {
+    const Interval own = median_interval(cluster, usual);
+    largest_low = std::max(largest_low, own.low);
+    smallest_high = std::min(smallest_high, own.high);
+  }
+  const double range_coverage = 1.0 - std::exp2(1.0 - static_cast<double>(clusters.size()));
+  const bool limited = largest_low > smallest_high && range_coverage < confidence;
+  const double level = limited ? usual : confidence;
 
   Interval interval;
   interval.mid = median(all);
@@ -92,18 +107,9 @@ Interval clustered_median_interval(std::span<const std::vector<double>> repeats,
     }
     value = median(resample);
   }
-  interval.low = std::min(interval.mid, quantile(medians, (1.0 - confidence) / 2.0));
-  interval.high = std::max(interval.mid, quantile(medians, (1.0 + confidence) / 2.0));
-
-  double largest_low = -std::numeric_limits<double>::infinity();
-  double smallest_high = std::numeric_limits<double>::infinity();
-  for (const std::span<const double> cluster : clusters) {
-    const Interval own = median_interval(cluster, confidence);
-    largest_low = std::max(largest_low, own.low);
-    smallest_high = std::min(smallest_high, own.high);
-  }
-  const double range_coverage = 1.0 - std::exp2(1.0 - static_cast<double>(clusters.size()));
-  interval.achieved_confidence = largest_low > smallest_high ? std::min(confidence, range_coverage) : confidence;
+  interval.low = std::min(interval.mid, quantile(medians, (1.0 - level) / 2.0));
+  interval.high = std::max(interval.mid, quantile(medians, (1.0 + level) / 2.0));
+  interval.achieved_confidence = limited ? range_coverage : confidence;
   // Fewer samples in all than the confidence takes: no resampling makes up for them.
   interval.achieved_confidence =
       std::min(interval.achieved_confidence, 1.0 - std::exp2(1.0 - static_cast<double>(all.size())));

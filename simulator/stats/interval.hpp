@@ -27,8 +27,8 @@ Interval median_interval(std::span<const double> samples, double confidence);
 // that draws repeats first and samples within each of them next. mid is the median of all samples. One repeat (empty
 // ones do not count) gives median_interval: of how repeats differ it shows nothing. achieved_confidence is the one
 // asked for, unless two repeats differ by more than their own intervals: then at most 1 - 2^(1-repeats), which is how
-// often the range of so few covers the median of all that could be run. Same input, same interval. Throws as
-// median_interval does.
+// often the range of so few covers the median of all that could be run. The interval is then the same for every
+// confidence from there to 0.95. Same input, same interval. Throws as median_interval does.
 Interval clustered_median_interval(std::span<const std::vector<double>> repeats, double confidence);
 
 }  // namespace ddpprof::stats

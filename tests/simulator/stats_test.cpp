@@ -244,6 +244,12 @@ TEST(ClusteredMedian, RepeatsThatDifferStayInTheIntervalHoweverLongTheyAre) {
   const Interval again = clustered_median_interval(repeats, 0.95);
   EXPECT_EQ(again.low, interval.low);
   EXPECT_EQ(again.high, interval.high);
+  // Both have a coverage of 75 %, so both are one interval. 75 % and less can be reached.
+  const Interval lower = clustered_median_interval(repeats, 0.9);
+  EXPECT_EQ(lower.low, interval.low);
+  EXPECT_EQ(lower.high, interval.high);
+  EXPECT_DOUBLE_EQ(lower.achieved_confidence, 0.75);
+  EXPECT_DOUBLE_EQ(clustered_median_interval(repeats, 0.7).achieved_confidence, 0.7);
 }
 
 TEST(ClusteredMedian, CoversAsOftenAsItClaimsWhereSingleStepsDoNot) {

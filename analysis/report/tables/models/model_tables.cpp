@@ -93,7 +93,8 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   if (std::ranges::any_of(rows, [](const auto& row) { return row.note.starts_with("measured;"); }))
     table.note +=
         " At a measured N, low and high are of its median step at the same confidence; the tables of measured steps "
-        "and the answer have its 95 % interval.";
+        "and the answer have its 95 % interval. If repeats contradict each other, both have the same interval, with a "
+        "lower confidence.";
   if (!strong.empty() && !all_strong)
     table.note += fmt::format(" Efficiency: strong for {}, which keep{} the global batch, otherwise weak.",
                               fmt::join(strong, ", "), strong.size() == 1 ? "s" : "");
