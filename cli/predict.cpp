@@ -188,6 +188,8 @@ class PredictSubcommand final : public Subcommand {
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
       if (!result.strong.empty()) report.tables.push_back(report::strong_predictions_table(result.strong));
+      if (!result.strong.empty() && what_if.any())
+        report.tables.back().note += " These steps are without the change of --what-if.";
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       if (!result.memory.empty()) report.tables.push_back(report::sharded_memory_table(result.memory, what_if));
       // Sharded trainings have neither the table why nor the table knee.

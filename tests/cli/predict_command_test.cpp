@@ -82,6 +82,17 @@ TEST_F(CommandLine, PredictAnswersWhereSomeNCannotBeSimulated) {
   EXPECT_THAT(rounds["notes"]["rows"].dump(), HasSubstr("what_if_none"));
 }
 
+TEST_F(CommandLine, PredictNamesStepsOfAGlobalBatchThatAreWithoutTheChange) {
+  const auto ask = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"predict",  database_, "--workers",      "2,8",
+                                        "--format", "json",    "--global-batch", "128"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_ddpprof(command).out;
+  };
+  EXPECT_THAT(ask({"--what-if", "bandwidth=2x"}), HasSubstr("without the change of --what-if"));
+  EXPECT_THAT(ask({}), Not(HasSubstr("without the change of --what-if")));
+}
+
 TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
   const auto ask = [&](const std::vector<std::string>& changes) {
     std::vector<std::string> command = {"predict", database_, "--workers", "1,8", "--format", "json"};

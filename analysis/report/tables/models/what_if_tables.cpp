@@ -130,8 +130,8 @@ Table strong_predictions_table(std::span<const fit::StrongScaling> all) {
   table.name = "strong_predictions";
   table.title = "Strong scaling predicted: a fixed global batch";
   table.note =
-      "Batch per worker = global batch / (N × accumulation). Compute at this batch follows the law that was fitted to "
-      "the measured batches. Another global batch: ddpprof predict --global-batch.";
+      "Batch per worker = global batch / (N × accumulation). Compute at a batch that was not measured follows the law "
+      "that is fitted to several measured batches. Another global batch: ddpprof predict --global-batch.";
   table.empty = "Strong scaling needs several measured batches per worker. Measure them with measure.batches.";
   double confidence = 0.0;
   for (const fit::StrongScaling& one : all)
