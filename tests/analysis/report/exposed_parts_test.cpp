@@ -25,9 +25,9 @@ class ExposedParts : public testing::Test {
         run_(path_) {}
   ~ExposedParts() override { std::filesystem::remove(path_); }
 
-  // Steps of 50 ms. Rank 1 is late by 5 ms and 10 ms for two buckets that take 3 ms each. Compute hides all of the first
-  // collective and none of the second: rank 0 has 13 ms of exposed communication, of which 10 ms are waiting, and rank 1
-  // has 3 ms.
+  // Steps of 50 ms. Rank 1 is late by 5 ms and 10 ms for two buckets that take 3 ms each. Compute hides all of the
+  // first collective and none of the second: rank 0 has 13 ms of exposed communication, of which 10 ms are waiting, and
+  // rank 1 has 3 ms.
   std::int64_t late_rank() {
     const std::int64_t id = run_.measurement(test::train("ddp", 2));
     for (std::int64_t rank = 0; rank < 2; ++rank) {
@@ -58,7 +58,7 @@ class ExposedParts : public testing::Test {
   std::list<Report> reports_;
 };
 
-double number(const Table& table, std::size_t row, std::string_view column) {
+double exposed_number(const Table& table, std::size_t row, std::string_view column) {
   return value_of<double>(table, table.rows.at(row), column).value();
 }
 
@@ -69,13 +69,14 @@ TEST_F(ExposedParts, HaveOneValueInAllReports) {
   fit::fit_and_predict(run_.database, options);
   constexpr double exposed_s = 0.008, waits_s = 0.005, step_s = 0.050;  // means of both ranks
 
-  EXPECT_NEAR(number(table("summary", "step"), 0, "communication_overhead"), exposed_s / step_s, 1e-9);
-  EXPECT_NEAR(number(table("phases", "time"), 0, "exposed_s"), exposed_s, 1e-9);
-  EXPECT_NEAR(number(table("phases", "time"), 0, "exposed_wait_s"), waits_s, 1e-9);
+  EXPECT_NEAR(exposed_number(table("summary", "step"), 0, "communication_overhead"), exposed_s / step_s, 1e-9);
+  EXPECT_NEAR(exposed_number(table("phases", "time"), 0, "exposed_s"), exposed_s, 1e-9);
+  EXPECT_NEAR(exposed_number(table("phases", "time"), 0, "exposed_wait_s"), waits_s, 1e-9);
 
   const Table ranks = ranks_table(metrics::read_ranks(run_.database, id));
-  EXPECT_NEAR((number(ranks, 0, "exposed_s") + number(ranks, 1, "exposed_s")) / 2.0, exposed_s, 1e-9);
-  EXPECT_NEAR((number(ranks, 0, "exposed_wait_s") + number(ranks, 1, "exposed_wait_s")) / 2.0, waits_s, 1e-9);
+  EXPECT_NEAR((exposed_number(ranks, 0, "exposed_s") + exposed_number(ranks, 1, "exposed_s")) / 2.0, exposed_s, 1e-9);
+  EXPECT_NEAR((exposed_number(ranks, 0, "exposed_wait_s") + exposed_number(ranks, 1, "exposed_wait_s")) / 2.0, waits_s,
+              1e-9);
 
   const std::vector<GlanceStep> steps =
       glance_steps(Source{run_.database.sql(), metrics::read_configurations(run_.database.sql())});
