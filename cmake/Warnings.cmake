@@ -32,34 +32,44 @@ function(ddpprof_skip_unselected target needs_worker result)
   endif()
 endfunction()
 
-# ddpprof_discover(<target> <timeout> <labels>): makes the ctest entries of a GoogleTest program. One entry per test by
-# default. With DDPPROF_TESTS_BY_SUITE one entry per suite, which saves thousands of process starts.
+# ddpprof_discover(<target> <timeout> <labels> [LONG <filter>…] [ENVIRONMENT <variables>]): makes the ctest entries of a
+# GoogleTest program. One entry per test by default. With DDPPROF_TESTS_BY_SUITE one entry per suite, which saves
+# thousands of process starts, and one entry with the label long, for the tests that LONG's filters select.
 function(ddpprof_discover target timeout labels)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "ENVIRONMENT" "LONG")
   if(NOT DDPPROF_TESTS_BY_SUITE)
-    gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${timeout} LABELS "${labels}")
+    set(properties TIMEOUT ${timeout} LABELS "${labels}")
+    if(arg_ENVIRONMENT)
+      list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
+    endif()
+    gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
     return()
   endif()
   if(timeout LESS 900)
     set(timeout 900)
   endif()
+  string(REPLACE ";" ":" long "${arg_LONG}")
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${file}
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DNAME=${target} -DFILE=${file}
-            -DRESULTS=${PROJECT_BINARY_DIR}/gtest -DTIMEOUT=${timeout} "-DLABELS=${labels}"
+            -DRESULTS=${PROJECT_BINARY_DIR}/gtest -DTIMEOUT=${timeout} "-DLABELS=${labels}" "-DLONG=${long}"
+            "-DENVIRONMENT=${arg_ENVIRONMENT}"
             -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake VERBATIM)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake
        "if(EXISTS \"${file}\")\n  include(\"${file}\")\nelse()\n  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
 endfunction()
 
-# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS] [WORKER] [ISOLATED]): a GoogleTest
+# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [LONG …] [THREADS] [WORKER] [ISOLATED]): a GoogleTest
 # program. THREADS: the tested code has threads of its own, so the thread sanitizer's build has this test too.
 # WORKER: the tests need the training worker or measure times, so scripts/test runs them in the build without sanitizers.
+# LONG: GoogleTest filters (Suite.Test) of the tests that only scripts/test --all runs. With WORKER they are left out of
+# the sanitizers' build alone.
 # ISOLATED: every test needs a process of its own, since it changes signals, descriptors or state of the process.
 # A path of the build or the source tree is defined for the one file that needs it, never for the target: a compiler
 # cache serves the other files in a clone of any name.
 function(ddpprof_test name)
-  cmake_parse_arguments(arg "THREADS;WORKER;ISOLATED" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS;WORKER;ISOLATED" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;LONG" ${ARGN})
   ddpprof_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main GTest::gmock)
   if(TARGET ddpprof_tests_precompiled)
@@ -85,5 +95,8 @@ function(ddpprof_test name)
   if(arg_ISOLATED)
     set(DDPPROF_TESTS_BY_SUITE OFF)
   endif()
-  ddpprof_discover(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+  if(arg_WORKER AND NOT DDPPROF_SANITIZE)
+    set(arg_LONG "")
+  endif()
+  ddpprof_discover(${name} ${arg_TIMEOUT} "${arg_LABELS}" LONG ${arg_LONG})
 endfunction()
