@@ -18,6 +18,7 @@
 #include "analysis/export/export.hpp"
 #include "analysis/import/load/import.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof {
 namespace {
@@ -127,6 +128,7 @@ TEST_F(Counters, OfAnImportSumUpToItsFigures) {
   const char* data = std::getenv("DDPPROF_DATA_DIR");
   if (!data || !fs::exists(fs::path(data) / "traces")) GTEST_SKIP() << "no measured traces";
   for (const char* trace : {"a100_ddp_rank0of2.json.gz", "v100_ddp_rank1of2.json.gz"}) {
+    if (trace[0] == 'v' && !test::long_tests()) continue;  // five times as large
     store::Database database = store::Database::create(folder_ / "imported.db", store::Replace::yes);
     import::ImportOptions options;
     options.files = {fs::path(data) / "traces" / trace};

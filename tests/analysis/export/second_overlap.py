@@ -86,6 +86,7 @@ def compare(source, expected_percent, tolerance):
 compare(*whole_microseconds())
 data = os.environ.get("DDPPROF_DATA_DIR")
 if data:
-    compare(Path(data) / "traces" / "v100_ddp_rank1of2.json.gz", 0.0, 0.005)  # whole microseconds, nothing hidden
+    if os.environ.get("DDPPROF_LONG_TESTS"):
+        compare(Path(data) / "traces" / "v100_ddp_rank1of2.json.gz", 0.0, 0.005)  # whole microseconds, nothing hidden
     compare(Path(data) / "traces" / "a100_ddp_rank0of2.json.gz", None, 0.5)
 sys.exit(1 if failures else 0)

@@ -5,6 +5,7 @@
 
 #include "tests/analysis/ingest/ingest_fixture.hpp"
 #include "tests/store/nccl_records.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof::ingest {
 namespace {
@@ -427,7 +428,8 @@ TEST_F(TwoRanks, FlippedBitsNeverStopTheLoad) {
   const std::filesystem::path other = one.shard.write(folder / "one");
   const std::filesystem::path paths[] = {folder / "zero", other};
   int damaged = 0;
-  for (std::size_t at = trace::shard_header_bytes; at < bytes.size(); at += 3) {
+  const std::size_t stride = test::long_tests() ? 3 : 13;
+  for (std::size_t at = trace::shard_header_bytes; at < bytes.size(); at += stride) {
     if (bytes[at] == std::byte{0} && bytes[at - 8] == std::byte{0} && at % 1024 != 0) continue;  // mostly unused space
     const std::byte mask = std::byte{1} << (at % 8);
     bytes[at] ^= mask;
@@ -436,7 +438,7 @@ TEST_F(TwoRanks, FlippedBitsNeverStopTheLoad) {
     ASSERT_NO_THROW(ingest_measurement(database, ddp(2), paths, RawPolicy::rank0)) << at;
     ++damaged;
   }
-  EXPECT_GT(damaged, 500);
+  EXPECT_GT(damaged, stride == 3 ? 500 : 100);
   EXPECT_THAT(rows("PRAGMA foreign_key_check"), IsEmpty());
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/predict/predict.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -166,8 +167,7 @@ TEST(Predict, SkewGrowsWithTheRanksAndOnlyWithNoise) {
 }
 
 TEST(Predict, IntervalsWidenAndCoverTheTruth) {
-  // 200 noisy runs at N = 1, 2, 4; the truth at N = 8 and 32 must lie inside the 90 % interval at least 85 times in
-  // 100.
+  // Noisy runs at N = 1, 2, 4; the truth at N = 8 and 32 must lie inside the 90 % interval at least 85 times in 100.
   Truth truth;
   truth.noise = 0.03;
   truth.nccl = true;
@@ -178,7 +178,7 @@ TEST(Predict, IntervalsWidenAndCoverTheTruth) {
   const std::vector<double> expected_s = {synthetic::true_step_s(truth, 8), synthetic::true_step_s(truth, 32)};
   std::vector<int> covered = {0, 0};
   std::vector<double> width = {0.0, 0.0};
-  const int runs = 200;
+  const int runs = test::long_tests() ? 200 : 40;
   for (int run = 0; run < runs; ++run) {
     TemporaryDatabase database("coverage");
     synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1000 + static_cast<std::uint64_t>(run));

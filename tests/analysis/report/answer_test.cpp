@@ -20,6 +20,7 @@
 #include "tests/analysis/report/answer_claims.hpp"
 #include "tests/analysis/report/generated_answers.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -118,7 +119,9 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("ddpprof_answer_" + std::to_string(getpid()) + ".db");
   std::map<std::string, int> seen;  // rows of the answer
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  // Kinds of databases are drawn anew for each seed, so every fifth one is a fair part.
+  const std::uint64_t stride = test::long_tests() ? 1 : 5;
+  for (std::uint64_t seed = 1; seed <= 200; seed += stride) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Dice dice(seed);
     test::SyntheticRun run(path);
@@ -194,11 +197,13 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
       }
   }
   std::filesystem::remove(path);
-  for (const char* about :
-       {"ddp measured", "ddp predicted", "ddp scaling", "ddp is bound", "ddp is helped", "dp predicted",
-        "learning rate", "measure next", "own cores", "also own cores", "half", "rival", "base", "red"})
-    EXPECT_GT(seen[about], 20) << about << ": the generator must make such databases";
-  EXPECT_GT(seen["warnings without room"], 0);
+  for (const char* about : {"ddp measured", "ddp predicted", "ddp scaling", "ddp is bound", "ddp is helped",
+                            "dp predicted", "learning rate", "measure next", "own cores", "also own cores", "half", "rival", "base",
+                            "red"})
+    EXPECT_GT(seen[about], stride == 1 ? 20 : 0) << about << ": the generator must make such databases";
+  if (stride == 1) {
+    EXPECT_GT(seen["warnings without room"], 0);
+  }
 }
 
 TEST(Answer, AShortTableOfStepsKeepsTheLargestMeasuredN) {

@@ -92,7 +92,8 @@ class Page(unittest.TestCase):
 
     def test_every_report_parses_as_xml_and_as_html_and_refers_to_nothing(self):
         for file in (self.file, self.hostile):
-            for name in self.names:
+            names = self.names if os.environ.get("DDPPROF_LONG_TESTS") else ["all", "answer"]
+            for name in names:
                 with self.subTest(file=file.name, report=name):
                     page = report(file, name).decode("utf-8")
                     xml.fromstring(page)

@@ -11,6 +11,7 @@
 #include "analysis/timeline/details.hpp"
 #include "analysis/timeline/load.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof::timeline {
 namespace {
@@ -110,7 +111,8 @@ TEST_F(ImportedTimeline, AChainOfCrossingRangesTakesTwoRows) {
 TEST_F(ImportedTimeline, NoRowHoldsEventsThatCollide) {
   std::vector<Range> ranges;
   std::uint64_t state = 1;
-  for (int i = 0; i < 4000; ++i) {
+  const int count = test::long_tests() ? 4000 : 1200;
+  for (int i = 0; i < count; ++i) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     const auto start = static_cast<std::int64_t>(state >> 40) % 100'000;
     ranges.push_back({i % 2 == 0 ? "even" : "odd", start, start + static_cast<std::int64_t>((state >> 20) % 2000)});

@@ -104,7 +104,7 @@ TEST(DamagedTrace, OneByteCostsNoMoreThanItsNeighbourhood) {
     const std::size_t events = read_text(trace).events.size();
     const std::size_t begin = trace.find("{\"name\": \"process_name\""), end = trace.rfind("]");
     std::size_t most_lost = 0;
-    const std::size_t stride = test::long_tests() ? 1 : 7;
+    const std::size_t stride = test::long_tests() ? 1 : 23;
     for (std::size_t at = begin; at < end; at += stride)
       for (const char byte : bytes) {
         if (trace[at] == byte) continue;

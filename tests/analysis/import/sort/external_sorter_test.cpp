@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "analysis/import/sort/external_sorter.hpp"
+#include "tests/tiers.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -69,7 +70,8 @@ std::vector<Record> all_of(const Sorter& sorter) {
 TEST(ExternalSorter, SortsAsTheStandardDoesOverManyRuns) {
   std::mt19937 random(7);
   const Folder folder;
-  for (unsigned round = 0; round < 200; ++round) {
+  const unsigned rounds = test::long_tests() ? 200 : 50;
+  for (unsigned round = 0; round < rounds; ++round) {
     const std::size_t count = random() % 20'000, bound_bytes = random() % (1U << (8 + random() % 14));
     const std::vector<Record> records =
         records_of(count, 1 + random() % 5000, round % 3 == 0 ? 1 + random() % 90 : 0, round);
