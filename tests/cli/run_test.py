@@ -16,6 +16,9 @@ import time
 import unittest
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "oracle"))
+from tiers import LONG, long_test  # noqa: E402: found by the line above
+
 PROGRAM = Path()
 SCENARIOS = Path()
 BUILD = Path()
@@ -66,7 +69,8 @@ class RunTest(unittest.TestCase):
             connection.close()
 
     def test_reference_workloads_are_measured_fitted_and_exported(self):
-        for name in ("linear-10-1-dp", "linear-10-1-ddp", "linear-10-2-ddp", "linear-1024-10-adam", "mnist-mlp"):
+        names = ("linear-1024-10-adam", "linear-10-1-dp", "linear-10-1-ddp", "linear-10-2-ddp", "mnist-mlp")
+        for name in names[:5 if LONG else 2]:
             with self.subTest(scenario=name):
                 chrome, tables = self.path / f"{name}.json", self.path / f"{name}-csv"
                 result = run("run", SCENARIOS / f"{name}.yaml", "--out", self.database, "--overwrite", "--workers", "1,2,4",
@@ -157,6 +161,7 @@ class RunTest(unittest.TestCase):
                                       "ON m.id = sh.measurement_id WHERE m.world_size = 2 AND sh.rank = 1")[0][0], 10)
         self.assertEqual(run("report", self.database).returncode, 0)
 
+    @long_test
     def test_killed_rank(self):
         process, rank = self.start_long_run("--set", "measure.steps=6000")
         self.wait_for_step()
@@ -164,18 +169,21 @@ class RunTest(unittest.TestCase):
         self.check_failed_run(process, 30, "Rank 1 was killed by SIGKILL in step")
         self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE code = 'unclosed_shard'")[0][0] > 0, True)
 
+    @long_test
     def test_stopped_rank(self):
         process, rank = self.start_long_run("--set", "measure.steps=6000", "--set", "measure.timeout_s=3")
         self.wait_for_step()
         os.kill(rank, signal.SIGSTOP)
         self.check_failed_run(process, 40, "Rank 1 is stopped (SIGSTOP) in step", "No progress for 3 s")
 
+    @long_test
     def test_interrupted_run(self):
         process, _ = self.start_long_run("--set", "measure.steps=6000")
         self.wait_for_step()
         process.send_signal(signal.SIGINT)
         self.check_failed_run(process, 30, "nterrupted")
 
+    @long_test
     def test_killed_launcher_leaves_no_rank(self):
         process, _ = self.start_long_run("--set", "measure.steps=6000")
         self.wait_for_step()
@@ -202,6 +210,7 @@ class RunTest(unittest.TestCase):
                     "--set", "strategies=[ddp]", "--progress", "json-lines", "-q")
         self.assertNotIn('"progress"', quiet.stderr)
 
+    @long_test
     def test_untraced_run_has_step_times_and_says_what_is_missing(self):
         result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
                      "--set", "strategies=[ddp]", "--set", "measure.trace=false")
@@ -209,6 +218,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.query("SELECT count(*) FROM step WHERE kind = 'measured' AND duration_ns > 0"), [(36,)])
         self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE code = 'untraced'"), [(2,)])
 
+    @long_test
     def test_conditions_of_the_host_are_recorded_with_each_measurement(self):
         # 400 steps: the measured part is long enough for ticks of 10 ms on most machines.
         result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
@@ -289,6 +299,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("has no MNIST files; expected train-images-idx3-ubyte", result.stderr)
         self.assertEqual(list(self.path.iterdir()), [])
 
+    @long_test
     def test_data_that_does_not_fit_is_the_scenarios_mistake(self):
         for name in ("inputs.pt", "targets.pt"):
             (self.path / name).write_text("no tensor")
@@ -399,6 +410,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.query("SELECT count(*) FROM step WHERE kind = 'measured' AND duration_ns > 0"), [(36,)])
         self.assertEqual(self.query("SELECT severity FROM diagnostic WHERE code = 'untraced'"), [("error",)] * 2)
 
+    @long_test
     def test_bench_comm_prints_sizes_and_bus_bandwidth(self):
         result = run("bench-comm", "--workers", "2", "--out", self.database, "--format", "csv", "--device", "cpu")
         self.assertEqual(result.returncode, 0, result.stderr)

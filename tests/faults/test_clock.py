@@ -4,6 +4,7 @@ import os
 import unittest
 
 from faulty_runs import FaultTest, step_of
+from tiers import long_test
 
 HOUR_S = 3600
 NEARLY_NS = 3000 * 10**9  # no run here takes that long, and no jump is shorter
@@ -52,6 +53,7 @@ class Clock(FaultTest):
     def test_clock_set_back(self):
         self.clock_set(-HOUR_S, "back")
 
+    @long_test
     def test_clock_set_forward(self):
         """Every limit that was reckoned on that clock would be over at once."""
         self.clock_set(HOUR_S, "forward")

@@ -9,6 +9,7 @@ import time
 import unittest
 
 from faulty_runs import FaultTest, wait_until, why_skipped
+from tiers import long_test
 
 CLONE_NEWNS = 0x00020000  # sched.h
 MIB = 1 << 20
@@ -68,6 +69,7 @@ class Disk(FaultTest):
         self.row("the disk with the shards is full while a run traces", f"rank 0: {lost[0][3]}", code, seconds,
                  f"all steps are trained; rank 0's first {kept[0]} of {STEPS} are there, {lost[0][1]} records are lost and counted")
 
+    @long_test
     def test_disk_full_for_the_database(self):
         self.scenario.write_text(self.scenario.read_text().replace("steps: 6000", "steps: 300"))
         disk = self.path / "disk"

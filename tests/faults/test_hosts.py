@@ -7,6 +7,7 @@ import unittest
 
 from faulty_runs import PROGRAM, SLOW_DAY_S, FaultTest, wait_until, why_skipped
 from hosts import Hosts, quiet, why_not
+from tiers import long_test
 
 PORT = 29519  # free, since the test has its own network namespaces
 TIMEOUT_S = 6
@@ -72,6 +73,7 @@ class HostsTest(FaultTest):
         self.row(f"a host is cut off (link down), measure.timeout_s: {TIMEOUT_S}", said[0], 4, seconds,
                  "both ranks' shards; `ddpprof import --partial` makes the database", r"rank 0 failed.*")
 
+    @long_test
     def test_cut_off_and_back(self):
         with Hosts(2, mbit=400) as hosts:
             ranks = self.start_ranks(hosts, 600, 300)

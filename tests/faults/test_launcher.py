@@ -37,6 +37,7 @@ class Launcher(FaultTest):
     def facts(self, database=None):
         return {name: self.query(sql, database) for name, sql in FACTS.items()}
 
+    @long_test
     def test_told_to_end(self):
         run = self.start(*self.run_arguments())
         self.wait_for_step()

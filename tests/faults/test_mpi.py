@@ -9,6 +9,7 @@ import unittest
 
 from faulty_runs import PROGRAM, SLOW_DAY_S, FaultTest, scenario_with_a_nan, wait_until, why_skipped
 from started_ranks import free_port, has_backend
+from tiers import long_test
 
 # Options that mpirun needs for root in a container, and on a machine with fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -59,11 +60,13 @@ class Mpi(FaultTest):
         os.kill(self.rank_of_endless(60), signal.SIGKILL)
         self.expect_ended("a rank that trains over MPI is killed (SIGKILL)", 0, r"mpirun noticed .*")
 
+    @long_test
     def test_a_stopped_rank(self):
         os.kill(self.rank_of_endless(4), signal.SIGSTOP)
         self.expect_ended("a rank that trains over MPI is stopped (SIGSTOP), `measure.timeout_s: 4`", 4,
                           r"rank 0 failed while .*mpi: \S+ of \d+ bytes \(number \d+ of this rank\) did not end within 4.*")
 
+    @long_test
     def test_loss_that_is_no_number(self):
         # The limit is beyond what the test waits: MPI_Finalize would wait that long for a rank that trains on.
         self.scenario.write_text(scenario_with_a_nan(self.path / "data", step=10, timeout_s=10 * SLOW_DAY_S))

@@ -46,6 +46,7 @@ class Ranks(FaultTest):
         self.assertGreater(self.measured_steps(2, 1), 10)
         self.row("a rank is stopped (SIGSTOP), measure.timeout_s: 4", messages, code, seconds, KEPT)
 
+    @long_test
     def test_loss_that_is_no_number(self):
         self.scenario.write_text(scenario_with_a_nan(self.path / "data", step=10, timeout_s=60))
         code, messages, seconds = self.finish(self.start(*self.run_arguments()))

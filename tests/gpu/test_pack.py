@@ -9,6 +9,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "oracle"))
+from tiers import long_test  # noqa: E402: found by the line above
+
 BUILD = pathlib.Path(os.environ["DDPPROF_PROGRAM"]).resolve().parents[1]
 C_LIBRARY = ("libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so", "libutil.so", "libresolv.so", "ld-linux",
              "linux-vdso")
@@ -67,6 +70,7 @@ class Pack(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(database.is_file())
 
+    @long_test
     def test_the_suite_finds_its_own_programs_and_says_its_commit(self):
         out = pathlib.Path(self.temporary.name) / "out"
         done = run(sys.executable, "-B", self.top / "tests/gpu/run-all", "--device", "cpu", "--small", "--only",

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 from test_profiled import opened, profiled, run_program, steps_of
+from tiers import long_test
 
 STEPS = 15
 
@@ -30,6 +31,7 @@ class Blocking(unittest.TestCase):
                     differences = sorted(abs(one - other) for one, other in zip(imported, own))
                     self.assertLess(differences[STEPS // 4], 0.05)
 
+    @long_test
     def test_equal_ranks(self):
         self.check(0.0)
 

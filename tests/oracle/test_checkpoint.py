@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.utils.data import DistributedSampler
 
-from tiers import LONG
+from tiers import LONG, long_test
 from worker_runs import RankDump, run_ranks, start_ranks
 
 SAMPLES = 28
@@ -80,7 +80,7 @@ class Checkpoints(unittest.TestCase):
         kinds = [(MLP, MOMENTUM, 0), (MLP, {"kind": "sgd"}, 1), (script, {"kind": "adam"}, 2),
                  (MLP, {"kind": "adamw", "weight_decay": 0.1}, 0), (script, MOMENTUM, 0)]
         for world_size in (1, 2) if LONG else (2,):
-            for number, (model, optimizer, loader_threads) in enumerate(kinds if LONG else kinds[1:3]):
+            for number, (model, optimizer, loader_threads) in enumerate(kinds if LONG else kinds[2:3]):
                 with self.subTest(world_size=world_size, model=model["kind"], optimizer=optimizer):
                     def run(name, steps, checkpoint):
                         text = scenario(steps, checkpoint, model, optimizer, loader_threads)
@@ -95,6 +95,7 @@ class Checkpoints(unittest.TestCase):
                     self.assertEqual(whole[0]["parameter_hash"], second[0]["parameter_hash"])
                     self.assertEqual(second[0]["checkpoint"]["resumed_step"], 5)
 
+    @long_test
     def test_another_number_of_workers_takes_the_samples_that_are_left(self):
         kept = self.folder / "kept"
         self.run_here("first", scenario(5, {"folder": str(kept)}), 2)
@@ -114,6 +115,7 @@ class Checkpoints(unittest.TestCase):
                 taken = [index for entry in RankDump(own, rank).index["batches"] for index in entry["indices"]]
                 self.assertEqual(taken, order[:len(taken)])
 
+    @long_test
     def test_data_parallel_and_ddp_go_on_from_each_other(self):
         def dp(name, text):
             own = self.folder / name
@@ -130,9 +132,10 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(torch.load(kept / "ddp-2.pt")["step"], 13)
 
     def test_python_goes_on(self):
-        for optimizer, make in ((MOMENTUM, lambda p: torch.optim.SGD(p, lr=0.05)),
-                                ({"kind": "adam"}, lambda p: torch.optim.Adam(p)),
-                                ({"kind": "adamw"}, lambda p: torch.optim.AdamW(p))):
+        optimizers = ((MOMENTUM, lambda p: torch.optim.SGD(p, lr=0.05)),
+                      ({"kind": "adam"}, lambda p: torch.optim.Adam(p)),
+                      ({"kind": "adamw"}, lambda p: torch.optim.AdamW(p)))
+        for optimizer, make in optimizers if LONG else optimizers[:1]:
             with self.subTest(optimizer=optimizer), tempfile.TemporaryDirectory() as holder:
                 self.folder = pathlib.Path(holder)
                 model, kept = self.script(), self.folder / "kept"
@@ -205,7 +208,7 @@ class Checkpoints(unittest.TestCase):
         del changed["model"]["0.weight"]
         torch.save(changed, self.folder / "lacks.pt")
         (self.folder / "file").write_text("")
-        for number, (checkpoint, changes, message) in enumerate([
+        mistakes = [
                 ({"resume": str(self.folder / "none.pt")}, {}, "none.pt"),
                 ({"resume": str(self.folder / "cut.pt")}, {}, "cut.pt"),
                 ({"resume": str(self.folder / "other.pt")}, {}, "no checkpoint of this program"),
@@ -217,10 +220,12 @@ class Checkpoints(unittest.TestCase):
                  "it is of the model mlp-20-30-10, this run trains mlp-20-31-10"),
                 ({"resume": str(good)}, {"optimizer": {"kind": "adam"}}, "its optimizer is sgd, this run's adam"),
                 ({"folder": str(self.folder / "file")}, {}, "checkpoint.folder"),
-                ({"folder": str(self.folder / "file" / "below")}, {}, "checkpoint.folder")]):
+                ({"folder": str(self.folder / "file" / "below")}, {}, "checkpoint.folder")]
+        for number, (checkpoint, changes, message) in enumerate(mistakes if LONG else mistakes[1::3]):
             with self.subTest(checkpoint=checkpoint, **changes):
                 self.refused(f"bad{number}", scenario(4, checkpoint, **changes), 2, message)
 
+    @long_test
     def test_a_disk_that_is_full_keeps_the_checkpoint_before(self):
         kept = self.folder / "kept"
         wide = {"kind": "mlp", "widths": [1000, 1000, 10]}

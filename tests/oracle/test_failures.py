@@ -92,6 +92,7 @@ class Failures(unittest.TestCase):
                 self.assertEqual(code, 2, errors)
                 self.assertIn(expected, errors)
 
+    @long_test
     def test_a_listening_socket_is_taken_over(self):
         """The store answers on the socket it is given: bound to loopback alone, and no second bind."""
         with tempfile.TemporaryDirectory() as folder, socket.socket() as listener:

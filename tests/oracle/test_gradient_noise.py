@@ -13,6 +13,7 @@ import torch
 from torch.nn import functional
 
 import models
+from tiers import long_test
 from worker_runs import RankDump
 
 PROGRAM, WORKER = os.environ["DDPPROF_PROGRAM"], os.environ["DDPPROF_WORKER"]
@@ -82,6 +83,7 @@ class GradientNorms(unittest.TestCase):
                 for parameter, part in zip(model.parameters(), dumps[0].gradients(step)):
                     parameter -= RATE * part
 
+    @long_test
     def test_two_ranks(self):
         self.check(2, 1, 1e-5)
 
@@ -91,15 +93,19 @@ class GradientNorms(unittest.TestCase):
     def test_one_rank_compares_its_first_micro_batch(self):
         self.check(1, 3, 1e-5)
 
+    @long_test
     def test_gradients_that_are_views_of_their_bucket(self):
         self.check(2, 1, 1e-5, gradient_as_bucket_view=True)
 
+    @long_test
     def test_the_map_of_used_parameters_is_no_gradient(self):
         self.check(2, 1, 1e-5, find_unused_parameters=True)
 
+    @long_test
     def test_half_precision_on_the_way(self):
         self.check(2, 1, 2e-3, compression="fp16")  # 11 bits a number
 
+    @long_test
     def test_one_rank_without_accumulation_has_nothing_to_compare(self):
         self.assertEqual(self.train(1, 1), {})
 

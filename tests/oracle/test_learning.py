@@ -6,6 +6,8 @@ import sys
 import tempfile
 import unittest
 
+from tiers import long_test
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "learning_rate"))
 
@@ -31,6 +33,7 @@ class Learning(unittest.TestCase):
                                          "measure.steps": steps - runs.WARMUP_STEPS, **more})
         return database, self.tools.work / name / "kept" / f"ddp-{workers}.pt"
 
+    @long_test
     def test_the_variance_of_the_averaged_gradient_falls_as_one_over_n(self):
         slope, points = variance.measure(self.tools, self.digits, (1, 2, 4), steps=300)
         self.assertEqual([count for count, _ in points], [1, 2, 4])
@@ -47,6 +50,7 @@ class Learning(unittest.TestCase):
             self.assertAlmostEqual(a, b, delta=2e-4 * max(a, 1.0), msg=f"step {step}")
         self.assertLess(both[-1][0], 0.5 * both[0][0], "it learns")
 
+    @long_test
     def test_the_linear_rule_learns_the_digits_as_it_was_planned(self):
         epochs = 4
         steps = runs.steps_of(2, 2, runs.read_idx(self.digits / "train-labels-idx1-ubyte").numel(), epochs)

@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
+from tiers import LONG, long_test
 from worker_runs import run_ranks
 
 SCENARIO = """
@@ -38,19 +39,20 @@ class Memory(unittest.TestCase):
 
     def test_ddp(self):
         # Parameters and buckets; while a step runs, gradients. (The Reducer keeps one bucket's worth at N = 1 as well.)
-        for world_size in (1, 2):
+        for world_size in (1, 2) if LONG else (2,):
             for rank in self.run_once(world_size):
                 self.assertEqual(len(rank), 1)
                 self.near(rank[0], 2, 3)
         momentum, adam = {"kind": "sgd", "momentum": 0.9}, {"kind": "adam"}
-        self.near(self.run_once(2, optimizer=momentum)[0][0], 3, 4)
+        if LONG:
+            self.near(self.run_once(2, optimizer=momentum)[0][0], 3, 4)
         # Adam's step makes the denominator of one parameter at a time, in two tensors.
         self.near(self.run_once(2, optimizer=adam)[0][0], 4, 5 + 2 / LAYERS)
         # Gradients that are views into the buckets are there twice one at a time, until they are copied in.
         self.near(self.run_once(2, optimizer=momentum, ddp={"gradient_as_bucket_view": True})[1][0], 3, 3 + 1 / LAYERS)
 
     def test_data_parallel(self):
-        for replicas in (2, 4):
+        for replicas in (2, 4) if LONG else (2,):
             root, *others = self.run_once(1, ["--strategy", "dp", "--replicas", str(replicas)])[0]
             self.assertEqual(len(others), replicas - 1)
             # The root's parameters and its first replica's; then that one's gradients, which go as the root's come.
@@ -58,6 +60,7 @@ class Memory(unittest.TestCase):
             for other in others:
                 self.near(other, 1, 2)
 
+    @long_test
     def test_the_data_set_is_not_the_device_s(self):
         small, large = (self.run_once(1, samples=samples)[0][0] for samples in (64, 4000))
         self.assertAlmostEqual(small[0], large[0], delta=0.01)

@@ -19,6 +19,7 @@ import torch
 import torch.distributed as dist
 
 from started_ranks import LONG_S, SLOW_DAY_S, Rank, StartedRanks, clean_environment, five, free_port
+from tiers import LONG, long_test
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
 import hosts as cluster  # noqa: E402
@@ -71,13 +72,14 @@ class Networks(StartedRanks):
 
 class Listening(Networks):
     def test_on_the_given_address_alone(self):
-        for address, other in (("127.0.0.2", "127.0.0.1"), ("localhost", "127.0.0.2")):
+        for address, other in (("127.0.0.2", "127.0.0.1"), ("localhost", "127.0.0.2"))[:2 if LONG else 1]:
             port = free_port()
             zero = self.start(five(0, 2, port, address), "--overwrite")
             self.until(lambda: knock(address, port) == 0, "rank 0 listens")
             self.assertEqual(knock(other, port), REFUSED_BY_KERNEL)
             self.expect_done(zero, self.start(five(1, 2, port, address), "--overwrite"))
 
+    @long_test
     def test_elsewhere_where_one_says_so(self):
         """MASTER_ADDR leads to rank 0 for others only, as address translation does; it is not an address of this host."""
         for listen in ("127.0.0.1", "localhost"):
@@ -85,6 +87,7 @@ class Listening(Networks):
             zero = self.start(five(0, 2, port, "192.0.2.7"), "--overwrite", "--listen", listen)
             self.expect_done(zero, self.start(five(1, 2, port), "--overwrite", "--listen", listen))
 
+    @long_test
     def test_not_where_it_cannot(self):
         self.expect(self.start(five(0, 2, free_port(), "192.0.2.7")), 4, "MASTER_ADDR=192.0.2.7 is an address of another host",
                     "give --listen ADDRESS")
@@ -114,6 +117,7 @@ class Tokens(Networks):
         for path in files:
             self.assertNotIn(SECRET.encode(), path.read_bytes(), path)
 
+    @long_test
     def test_ranks_with_the_token_train(self):
         """From a file, from the variable, and from a pipe, each once."""
         token = self.token()
@@ -145,6 +149,7 @@ class Tokens(Networks):
         late = [path for path in self.out.rglob("result-*.json")]
         self.assertEqual(len(late), 2)
 
+    @long_test
     def test_a_rank_that_was_given_no_token_is_named(self):
         token = self.token()
         port = free_port()
@@ -154,6 +159,7 @@ class Tokens(Networks):
         self.expect(zero, 4, f"rank 1 of 2 did not come within {SHORT_S} s", f"refused: process {one.pid} on ",
                     "which came as rank 1, which was started without this run's token")
 
+    @long_test
     def test_a_rank_0_that_was_given_no_token(self):
         port = free_port()
         ranks = [self.start(five(0, 2, port)), self.start(five(1, 2, port), "--token-file", self.token())]
@@ -161,7 +167,7 @@ class Tokens(Networks):
         self.expect(ranks[1], 4, f"the process that serves 127.0.0.1:{port} has no token, which this rank has")
 
     def test_a_file_that_others_may_read(self):
-        for mode in (0o644, 0o640, 0o604):
+        for mode in (0o644, 0o640, 0o604) if LONG else (0o640,):
             self.expect(self.start(five(0, 2, free_port()), "--token-file", self.token(mode=mode)), 2,
                         "so other users than its owner may use it: expected 0600 or 0400")
         self.expect(self.start(five(0, 2, free_port()), "--token-file", self.path / "none"), 2, "cannot be opened")
@@ -188,6 +194,7 @@ class Tokens(Networks):
         self.assertNotIn(SECRET, str(seen))
         return seen
 
+    @long_test
     def test_what_was_recorded_opens_nothing(self):
         token = self.token()
         seen = self.recorded_run(token)
@@ -265,13 +272,14 @@ class Gathered(Networks):
 class Gathering(Gathered):
     def test_through_the_store(self):
         folders = [self.path / f"host-{rank}" for rank in range(3)]
-        for more in ((), ("--token-file", self.token(), "--overwrite")):
+        for more in ((), ("--token-file", self.token(), "--overwrite"))[0 if LONG else 1:]:
             port = free_port()
             ranks = [self.start(five(rank, 3, port), "--gather", *more, out=folders[rank]) for rank in range(3)]
             self.expect(ranks[0], 0, "the files of 2 of 2 other ranks came")
             self.expect_done(*ranks[1:])
         self.check_gathered(folders, 3)
 
+    @long_test
     def test_of_a_shared_folder_nothing_is_sent(self):
         port = free_port()
         ranks = [self.start(five(rank, 2, port), "--gather") for rank in range(2)]
@@ -279,6 +287,7 @@ class Gathering(Gathered):
         self.expect_done(ranks[1])
         self.imported("run.db", self.out)
 
+    @long_test
     def test_all_ranks_gather_or_none(self):
         port = free_port()
         ranks = [self.start(five(0, 2, port), "--gather"), self.start(five(1, 2, port))]
@@ -347,6 +356,7 @@ class Hosts(Gathered):
             self.expect_done(one)
         self.check_gathered(folders, 2)
 
+    @long_test
     def test_a_name_that_is_loopback_on_its_own_host(self):
         """Rank 0's /etc/hosts says 127.0.1.1 and the others' name service another address; torchrun's agent, which
         listens everywhere, is reached at both."""

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 from test_profiled import profiled, run_program
+from tiers import long_test
 
 CASE = {"width": 768, "batch": 256, "micro_batches": 4, "warmup": 3, "steps": 6}
 
@@ -47,6 +48,7 @@ class Pipeline(unittest.TestCase):
         stages, _ = self.check("gpipe", [2, 8])
         self.assertGreater(stages[0]["bubble_s"], 2 * stages[1]["bubble_s"], stages)
 
+    @long_test
     def test_one_forward_one_backward(self):
         stages, groups = self.check("1f1b", [4, 4, 4])
         for row in stages:

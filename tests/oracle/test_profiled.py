@@ -199,6 +199,7 @@ class Profiled(unittest.TestCase):
     def test_four_ranks(self):
         self.check(4)
 
+    @long_test
     def test_accumulated_gradients(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)

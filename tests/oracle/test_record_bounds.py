@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from tiers import long_test
 
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
 
@@ -54,6 +55,7 @@ class RecordBounds(unittest.TestCase):
     def test_numbered_by_torch(self):
         self.assertEqual(self.steps_of(TORCH, 'f"step {step}"', ["--steps", "4-6"]), [4, 5, 6])
 
+    @long_test
     def test_unnumbered_by_torch(self):
         self.assertEqual(self.steps_of(TORCH, '"train_step"', ["--steps", "4-6"]), [4, 5, 6])
 

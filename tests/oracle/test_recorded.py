@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+from tiers import long_test
 
 HERE = pathlib.Path(__file__).parent
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
@@ -71,6 +72,7 @@ class Recorded(unittest.TestCase):
                 self.assertEqual(step[3], kept_ns["backward"][index])
                 self.assertLessEqual(step[2] + step[3] + step[4], step[1])
 
+    @long_test
     def test_a_failing_job_ends_as_it_would(self):
         done = self.job(code=3)
         self.assertEqual(done.returncode, 1, "torchrun's own code for a worker that failed\n" + done.stderr)

@@ -12,7 +12,7 @@ import unittest
 
 import test_parity
 from test_parity import STEPS
-from tiers import long_test
+from tiers import LONG, long_test
 
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
 
@@ -116,7 +116,7 @@ class Schedules(test_parity.Comparison):
         self.compare(CASES, 1)
 
     def test_two_ranks(self):
-        self.compare(CASES, 2)
+        self.compare(CASES if LONG else {name: CASES[name] for name in ("square root, cosine", "LARS", "AdaScale")}, 2)
 
 
 class Recorded(unittest.TestCase):
@@ -246,10 +246,12 @@ class Recorded(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("adascale needs the gradients of DDP's ranks", done.stderr)
 
+    @long_test
     def test_adascale_that_ends_before_it_is_measured_says_so(self):
         done = self.run_adascale(self.path / "none.db", 400, samples=32, expected=4)
         self.assertIn("the training was over before the first measured step", done.stderr)
 
+    @long_test
     def test_adascale_ends_when_its_steps_are_worth_the_training(self):
         self.run_adascale(self.path / "short.db", 400, samples=320)
         for row, workers in zip(self.trained(self.path / "short.db"), (1, 2), strict=True):
@@ -273,6 +275,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual((one["unlike_steps"], one["unchecked_steps"]), (1, 0))
         self.assertEqual((two["steps"], two["unlike_steps"], two["unchecked_steps"]), (20, 0, 8))
 
+    @long_test
     def test_without_apply_every_step_takes_the_base_rate(self):
         self.run_scenario(self.path / "base.db", learning_rate={"base": 0.05, **STEPPED, "apply": False})
         for workers in (1, 2):

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+from tiers import LONG, long_test
 
 HERE = pathlib.Path(__file__).parent
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
@@ -137,6 +138,7 @@ class SeveralJobs(unittest.TestCase):
         self.assertEqual(rows(self.folder / "partial.db", "SELECT count(*), sum(status = 'partial') FROM measurement"),
                          [(4, 2)])
 
+    @long_test
     def test_a_folder_of_folders(self):
         parent = self.folder / "sweep"
         for job in JOBS[1:3]:
@@ -144,6 +146,7 @@ class SeveralJobs(unittest.TestCase):
         ddpprof("import", parent, "--out", self.path("sweep.db"))
         self.assertEqual(rows(self.folder / "sweep.db", "SELECT count(*) FROM measurement"), [(2,)])
 
+    @long_test
     def test_append_job_by_job(self):
         database = self.path("appended.db")
         ddpprof("import", self.traces(*JOBS[0]), "--out", database)
@@ -162,11 +165,11 @@ class SeveralJobs(unittest.TestCase):
         ddpprof("import", self.traces(*JOBS[0]), "--out", database)
         before = database.read_bytes()
         seen = set()
-        for attempt in range(12):
+        for attempt in range(12 if LONG else 4):
             target.write_bytes(before)
             command = [PROGRAM, "import", *(str(self.traces(*job)) for job in JOBS[1:]), "--append", str(target)]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(0.05 * attempt)
+            time.sleep(0.05 * attempt if LONG else 0.15 * attempt)
             process.send_signal(signal.SIGKILL)
             process.wait(timeout=60)
             count = rows(target, "SELECT count(*) FROM measurement")[0][0]
@@ -180,6 +183,7 @@ class SeveralJobs(unittest.TestCase):
         ddpprof("import", *(self.traces(*job) for job in JOBS[1:]), "--append", target)
         self.check_measurements(target)
 
+    @long_test
     def test_what_cannot_be_told_apart(self):
         two = self.folder / "two"
         for name, job, rank in (("first", (2, 32), 0), ("second", (2, 32), 1)):

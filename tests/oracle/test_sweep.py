@@ -129,6 +129,7 @@ class Sweep(unittest.TestCase):
         running = subprocess.run(["pgrep", "-f", str(self.facts_folder)], capture_output=True, text=True, check=False)
         self.assertEqual(running.stdout, "", "every process of the job has ended")
 
+    @long_test
     def test_a_failure_does_not_lose_the_others(self):
         failed = self.run_sweep("--workers", "1,2", "--batches", 32, code=4, job_options=("--fail-at", 1))
         self.assertIn("n1-b32-r0 was not measured: it ended with exit code 1, with 0 of 1 traces", failed.stderr)

@@ -42,11 +42,13 @@ class Profile(unittest.TestCase):
         self.check_database(first, 2)
         self.assertEqual(self.left(), ["job.db"])
 
+    @long_test
     def test_one_process(self):
         (facts,) = self.train()
         self.assertEqual(facts["warnings"], [])
         self.check_database(facts, 1)
 
+    @long_test
     def test_a_launcher_of_several_processes_without_a_process_group(self):
         """mpirun and srun set these variables. Their processes may be ranks, or trainings of their own."""
         for variable in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")[:2 if LONG else 1]:
@@ -61,6 +63,7 @@ class Profile(unittest.TestCase):
         self.assertIn("made 3 optimizer steps: give earlier steps", facts["warnings"][0])
         self.assertEqual((facts["done"], facts["database"], self.left()), (3, None, []))
 
+    @long_test
     def test_an_exception_before_the_end_of_the_window(self):
         (facts,) = self.train("--raise-at", 15)
         self.assertEqual((facts["done"], facts["hooks"], facts["database"], self.left()), (15, 0, None, []))
@@ -79,6 +82,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(first["warnings"] + second["warnings"], [])
         self.check_database(first, 2)
 
+    @long_test
     def test_one_rank_that_cannot_record(self):
         for rank in (0, 1) if LONG else (1,):
             facts = self.train("--without-tracer", "--only-rank", rank, command=TORCHRUN, ranks=2)
@@ -94,6 +98,7 @@ class Profile(unittest.TestCase):
             with ddpprof.profile(folder / "file" / "job.db"):
                 pass
 
+    @long_test
     def test_two_blocks(self):
         (facts,) = self.train("--again", "again.db")
         self.assertEqual((facts["done"], facts["warnings"], self.left()), (60, [], ["again.db", "job.db"]))
@@ -105,6 +110,7 @@ class Profile(unittest.TestCase):
         self.assertIn("ddpprof record", facts["warnings"][0])
         self.assertEqual(self.left(), ["recorded.db"])
 
+    @long_test
     def test_an_existing_database_is_kept(self):
         folder = temporary_folder(self)
         (folder / "job.db").write_text("kept")

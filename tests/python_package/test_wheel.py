@@ -12,6 +12,7 @@ import unittest
 import zipfile
 
 from package import PROGRAM, synthetic_database, temporary_folder
+from tiers import LONG, long_test
 from wheels import ROOT, build_wheels, clean_variables, make_environment, run
 
 TRAIN = ROOT / "tests/python_tracer/train.py"
@@ -114,7 +115,8 @@ class Wheel(unittest.TestCase):
         self.assertEqual(row["batch_per_worker_samples"], 24)
 
     def test_record_finds_the_tracers(self):
-        self.check_record(self.program)
+        if LONG:
+            self.check_record(self.program)
         link = temporary_folder(self) / "ddpprof"
         link.symlink_to(self.program)
         self.check_record(link)
@@ -131,6 +133,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("install the window (pip install ddpprof-gui)", done.stderr)
 
+    @long_test
     def test_an_installation_with_a_prefix_as_for_a_user(self):
         prefix = temporary_folder(self)
         run(self.venv / "bin/pip", "install", "--no-index", "--prefix", prefix, "--ignore-installed", self.wheel, env=self.clean)
@@ -168,6 +171,7 @@ class Wheel(unittest.TestCase):
         finally:
             torch.unlink()
 
+    @long_test
     def test_the_worker_for_the_installed_torch_is_chosen(self):
         """A copy of the worker serves another version: its libraries are those of the same torch."""
         (built_for,) = self.workers()
@@ -192,6 +196,7 @@ class Wheel(unittest.TestCase):
             shutil.rmtree(torch)
             shutil.rmtree(other)
 
+    @long_test
     def test_no_file_is_left_after_it_is_removed(self):
         venv = make_environment(temporary_folder(self) / "venv")
 

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 from recorded import Job, TRAIN, environment
-from tiers import long_test
+from tiers import LONG, long_test
 
 PYTHON = sys.executable
 
@@ -42,6 +42,7 @@ class Endings(unittest.TestCase):
         self.assertIn("ValueError: the job's own error", job.messages)
         self.assertEqual(job.one("SELECT MAX(step) FROM step"), 39, "the steps until then")
 
+    @long_test
     def test_a_thread_that_trains_ends_in_the_traced_steps(self):
         training = """
 import threading, torch
@@ -72,6 +73,7 @@ print("trained")
         self.assertEqual(job.code, 128 + 9)
         self.assertNothing(job, "it ended during its traced steps")
 
+    @long_test
     def test_killed_after_the_window(self):
         job = Job(self, PYTHON, TRAIN, "--end", "kill", "--end-at", "50")
         self.assertEqual(job.code, 128 + 9)
@@ -81,6 +83,7 @@ print("trained")
     def test_ended_before_the_window(self):
         self.assertNothing(self.both(PYTHON, TRAIN, "--steps", "7"), "the training ended after 7 steps")
 
+    @long_test
     def test_a_function_around_the_model_is_compiled_again(self):
         """While the model has the module's hook, which torch.compile then traces. The class has a number where DeepSpeed's
         has a method, and the rate is infinite."""
@@ -123,6 +126,7 @@ for step in range(36 + 400):
         self.assertEqual((done.code, done.out), (0, "not profiling\n"), done.messages)
         self.assertEqual(done.rows("SELECT MIN(step), MAX(step) FROM step WHERE kind = 'measured'"), [(30, 35)], done.messages)
 
+    @long_test
     def test_no_step(self):
         self.assertNothing(self.both(PYTHON, "-c", "import torch; print(torch.ones(1).item())"),
                            "torch was imported, but no process")
@@ -134,7 +138,7 @@ for step in range(36 + 400):
         self.assertNothing(self.both("sh", "-c", "echo fine; exit 4"), "no Python process of the job loaded ddpprof's")
 
     def test_options_of_python_that_leave_the_module_out(self):
-        for option in ("-S", "-I", "-E"):
+        for option in ("-S", "-I", "-E") if LONG else ("-I",):
             with self.subTest(option):
                 self.assertNothing(self.both(PYTHON, option, "-c", "print(2)"), "python -S, -I or -E")
 

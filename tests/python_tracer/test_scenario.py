@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from recorded import PROGRAM, environment
-from tiers import long_test
+from tiers import LONG, long_test
 
 SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
 
@@ -57,7 +57,7 @@ class Scenario(unittest.TestCase):
         else:
             self.assertEqual(predicted, [1, 2, 4, 8, 16], "workers and predict.workers of the file")
         # The database keeps the options of predictions of the file.
-        for sharing in ("dedicated", "machine"):
+        for sharing in ("dedicated", "machine") if LONG else ("dedicated",):
             shared = ("--set", f"predict={{workers: [4], sharing: {sharing}, confidence: 0.5}}")
             self.ddpprof("run", "python-ddp.yaml", *window, *shared, "--set", "measure.batches=[16]", "--out", "job.db",
                          "--resume")
@@ -80,6 +80,8 @@ class Scenario(unittest.TestCase):
                       f"{script} --batch-size 32 --lr 0.01", self.ddpprof(*line).stdout)
         file = self.ddpprof("run", "python-ddp.yaml", *window, "--dry-run").stdout
         self.assertEqual(file.splitlines()[1:], self.ddpprof(*line).stdout.splitlines()[1:])
+        if not LONG:
+            return
         # Continued with another name of the model: its runs still belong to one model.
         done = self.ddpprof(*(word for word in line if word != "--dry-run"))
         self.assertIn("Their model has the name python-ddp", done.stderr)
@@ -99,7 +101,7 @@ class Scenario(unittest.TestCase):
                                   ("output.csv=missing/csv", "missing is not a folder")):
             done = self.ddpprof("run", "python-ddp.yaml", "--set", override, code=2)
             self.assertIn(message, done.stderr)
-            if not override.startswith("output"):
+            if LONG and not override.startswith("output"):
                 self.assertIn(message, self.ddpprof("validate", "python-ddp.yaml", "--set", override, code=2).stderr)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["python-ddp.py", "python-ddp.yaml"])
         self.assertIn("is for a command after --",
@@ -109,6 +111,7 @@ class Scenario(unittest.TestCase):
         printed.write_text(self.ddpprof("validate", "python-ddp.yaml", "--print").stdout)
         self.assertIn("is valid", self.ddpprof("validate", printed).stdout)
 
+    @long_test
     def test_threads_that_differ_between_n_are_told(self):
         words = "{folder}/python-ddp.py, --batch-size, 16"
         launcher = "torchrun, --standalone, --nproc-per-node, '{workers}', '%s'" % words.replace(", ", "', '")

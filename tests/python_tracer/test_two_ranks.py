@@ -69,6 +69,7 @@ class TwoRanks(unittest.TestCase):
         self.assertEqual(job.one("SELECT count FROM diagnostic WHERE code = 'profiler_cost'"), START - 1 - FIRST)
         self.assertEqual(job.rows("SELECT code FROM diagnostic WHERE code = 'cores_unknown'"), [])
 
+    @long_test
     def test_gradient_accumulation(self):
         self.train(batch=6, accumulate=4)
 
@@ -80,9 +81,11 @@ class TwoRanks(unittest.TestCase):
     def test_compiled(self):
         self.train("--compile")
 
+    @long_test
     def test_two_optimizers_in_a_step(self):
         self.train("--adversary", optimizer="Adam")  # Adam steps first, so it counts the steps
 
+    @long_test
     def test_a_window_of_the_users_choice(self):
         job = Job(self, *TORCHRUN, TRAIN, "--steps", "30", options=["--steps", "4-15"])
         self.assertEqual(job.rows("SELECT st.kind, MIN(st.step), MAX(st.step), COUNT(*) FROM step st GROUP BY 1"),
