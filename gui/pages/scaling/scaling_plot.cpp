@@ -9,14 +9,15 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-QString axis_label(ScalingPlot::View view) {
+// `changed`: with the curve of a change, whose efficiency is relative to one worker without the change (glossary).
+QString axis_label(ScalingPlot::View view, bool changed) {
   switch (view) {
     case ScalingPlot::View::throughput:
       return ScalingPlot::tr("throughput [samples/s]");
     case ScalingPlot::View::speedup:
       return ScalingPlot::tr("speedup over one worker [×]");
     case ScalingPlot::View::efficiency:
-      return ScalingPlot::tr("weak efficiency [%]");
+      return changed ? ScalingPlot::tr("efficiency [%]") : ScalingPlot::tr("weak efficiency [%]");
     case ScalingPlot::View::step:
       return ScalingPlot::tr("step time [ms]");
     case ScalingPlot::View::split:
@@ -151,7 +152,7 @@ void ScalingPlot::draw_all() {
   crosshair_.hide();
   measured_.set_listed(shot_.has_value());
   ideal_->removeFromLegend();
-  set_axes(tr("workers N"), axis_label(view_));
+  set_axes(tr("workers N"), axis_label(view_, shot_ && shot_->changed));
   const double last = shot_ ? static_cast<double>(shot_->limit) : 64.0;
   set_worker_axis(1.0, last, log_n_);
   if (shot_) {

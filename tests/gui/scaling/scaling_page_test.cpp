@@ -114,6 +114,8 @@ TEST_F(ScalingPageTest, SpeedupOfAChangeIsOverOneWorkerWithoutIt) {
     EXPECT_NEAR(drawn(page.plot().changed(), 16), unit * shot.changed->at(16)->throughput.value / one, 1e-9);
     EXPECT_NEAR(drawn(page.plot().predicted(), 16), unit * shot.predicted.at(16)->throughput.value / one, 1e-9);
   }
+  // Weak efficiency keeps the batch per worker, and a change may not.
+  EXPECT_EQ(page.plot().yAxis->label(), "efficiency [%]");
   // The speedup of `ddpprof predict --what-if` is the ratio of the two curves.
   EXPECT_NEAR(shot.changed->at(16)->speedup.value / shot.predicted.at(16)->speedup.value, shot.answer->what_if->speedup,
               1e-9);
