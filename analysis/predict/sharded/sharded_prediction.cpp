@@ -255,9 +255,9 @@ PredictResult predict_sharded(SQLite::Database& sql, const PredictOptions& optio
       result.notes.push_back(
           note("prediction_uncertain", "fsdp: " + text, "measure this training at a further number of ranks"));
   if (!result.predictions.empty()) add_runs_apart(options.shard_collectives, result.notes);
+  if (options.what_if.any()) add_changes(result, models, options);
   if (options.inter_node.named()) result.notes.push_back(unused_link(models, options));
   add_next(result, sql, models, options);
-  if (options.what_if.any()) add_changes(result, models, options);
   return result;
 }
 
