@@ -17,6 +17,7 @@ const Note* next_note(const PredictResult& result) {
 TEST_F(Sharded, ItsNextMeasurementNarrowsTheIntervalAsPredicted) {
   Made made;
   made.noise = 0.02;
+  made.cores = 8;
   measure(1, made);
   measure(2, made);
   const double before = half_width(predicted().at(8));
