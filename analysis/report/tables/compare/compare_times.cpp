@@ -113,10 +113,11 @@ Table compare_time_table(const std::vector<Difference>& all) {
       "Medians over measured steps, as in the step and time tables; the steps of recorded jobs are those that were "
       "timed without the profiler, and their parts are without its cost, if both files have such steps. B / A has a "
       "{} % interval; repeats and steps are resampled, and few repeats make it wider. Different: the interval excludes "
-      "1; if a file has only one repeat, it excludes the whole range ± {} %, by which two runs may differ. No difference shown: the interval includes 1 and "
-      "lies within ± {} %. If some steps have a time of 0, there is no ratio, and the interval of B − A is used. "
-      "Different: it excludes 0, and both files have two or more repeats. No difference shown: it includes 0 and lies "
-      "within ± {} % of A's step. Sorted by verdict, then by difference / A's step.",
+      "1; if a file has only one repeat, it excludes the whole range ± {} %, by which two runs may differ. No "
+      "difference shown: the interval includes 1 and lies within ± {} %. If some steps have a time of 0, there is no "
+      "ratio, and the interval of B − A is used. Different: it excludes 0, and both files have two or more repeats. No "
+      "difference shown: it includes 0 and lies within ± {} % of A's step. Sorted by verdict, then by difference / A's "
+      "step.",
       100.0 * metrics::confidence, 100.0 * run_to_run, 100.0 * run_to_run, 100.0 * negligible_of_step);
   table.columns.push_back(text("what", "what"));
   ++table.key_columns;
