@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -56,32 +57,50 @@ struct Pair {
   double gain() const { return few.median_s / many.median_s; }
 };
 
-// Calls `function` with all pairs of the same batch, in the order of the N of both rows. They are not kept, because a
-// long table has too many. A rank with more micro-batches per step has rarer updates, so it must be the first.
-template <class Function>
-void for_pairs(const std::vector<Placed>& all, Function function) {
-  std::map<std::int64_t, std::vector<const Placed*>> by_batch;
-  for (const Placed& one : all) by_batch[one.row.batch_per_worker].push_back(&one);
-  for (const auto& [batch, same] : by_batch)
-    for (auto few = same.begin(); few != same.end(); ++few)
-      for (auto many = std::next(few); many != same.end(); ++many)
-        if ((*few)->row.workers < (*many)->row.workers && (*few)->row.nodes <= (*many)->row.nodes &&
-            (*few)->row.devices() <= (*many)->row.devices() && (*few)->row.accumulation >= (*many)->row.accumulation)
-          function(Pair{**few, **many});
+// Rows of one batch, in the order of their N.
+std::vector<std::vector<const Placed*>> rows_by_batch(const std::vector<Placed>& all) {
+  std::map<std::int64_t, std::vector<const Placed*>> batches;
+  for (const Placed& one : all) batches[one.row.batch_per_worker].push_back(&one);
+  std::vector<std::vector<const Placed*>> lists;
+  for (auto& [batch, same] : batches) lists.push_back(std::move(same));
+  return lists;
+}
+
+// Returns true if the rows are a Pair. A rank with more micro-batches per step has rarer updates, so it must be the
+// first.
+bool are_pair(const StepRow& few, const StepRow& many) {
+  return few.workers < many.workers && few.nodes <= many.nodes && few.devices() <= many.devices() &&
+         few.accumulation >= many.accumulation;
+}
+
+// For each row, the shortest step of the rows after it.
+std::vector<double> shortest_after(const std::vector<const Placed*>& same) {
+  std::vector<double> shortest(same.size(), std::numeric_limits<double>::infinity());
+  for (std::size_t i = same.size() - 1; i > 0; --i) shortest[i - 1] = std::min(shortest[i], same[i]->median_s);
+  return shortest;
 }
 
 std::string too_good(const std::vector<Placed>& all) {
   std::optional<Pair> worst;
   double most = 1.0;
-  for_pairs(all, [&](const Pair& one) {
-    const bool of_two = one.few.row.nodes == 2 && one.many.row.nodes > 2;
-    const double excess = one.gain() / (one.few.row.workers == 1 ? largest_rounding
-                                        : of_two                 ? largest_gain_of_two
-                                                                 : largest_gain);
-    if (excess <= most) return;
-    most = excess;
-    worst.emplace(one);
-  });
+  for (const std::vector<const Placed*>& same : rows_by_batch(all)) {
+    const std::vector<double> shortest = shortest_after(same);
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      const Placed& few = *same[i];
+      const double least = few.row.workers == 1 ? largest_rounding : largest_gain;
+      // A long table has too many pairs to look at all of them.
+      if (few.median_s / shortest[i] / least <= most) continue;
+      for (std::size_t j = i + 1; j < same.size(); ++j) {
+        if (!are_pair(few.row, same[j]->row)) continue;
+        const Pair one{few, *same[j]};
+        const bool of_two = few.row.workers > 1 && few.row.nodes == 2 && one.many.row.nodes > 2;
+        const double excess = one.gain() / (of_two ? largest_gain_of_two : least);
+        if (excess <= most) continue;
+        most = excess;
+        worst.emplace(one);
+      }
+    }
+  }
   if (!worst) return "";
   const std::int64_t few = worst->few.row.workers, many = worst->many.row.workers;
   const double ratio = static_cast<double>(many) / static_cast<double>(few);
@@ -96,17 +115,20 @@ std::string too_good(const std::vector<Placed>& all) {
 
 // A step that is many times longer than the one before it in the same column of placements.
 std::string another_unit(const std::vector<Placed>& all) {
-  const Placed* few = nullptr;
-  std::int64_t nearest = 0;  // its pairs begin with the fewest ranks
   std::optional<Pair> found;
-  for_pairs(all, [&](const Pair& one) {
-    if (&one.few != few) nearest = one.many.row.workers;
-    few = &one.few;
-    const bool same_links = (one.few.row.nodes > 1) == (one.many.row.nodes > 1);
-    if (!found && one.many.row.workers == nearest &&
-        one.gain() < 1.0 / (same_links ? largest_loss : largest_crossing_loss))
-      found.emplace(one);
-  });
+  for (const std::vector<const Placed*>& same : rows_by_batch(all)) {
+    for (std::size_t i = 0; i < same.size() && !found; ++i) {
+      std::int64_t nearest = 0;
+      for (std::size_t j = i + 1; j < same.size() && !found; ++j) {
+        if (!are_pair(same[i]->row, same[j]->row)) continue;
+        const Pair one{*same[i], *same[j]};
+        if (nearest == 0) nearest = one.many.row.workers;
+        if (one.many.row.workers != nearest) break;
+        const bool same_links = (one.few.row.nodes > 1) == (one.many.row.nodes > 1);
+        if (one.gain() < 1.0 / (same_links ? largest_loss : largest_crossing_loss)) found.emplace(one);
+      }
+    }
+  }
   if (!found) return "";
   return fmt::format("a step of N = {} takes {}, one of N = {} takes {}: one of them may have another unit",
                      found->few.row.workers, time_text(found->few.median_s), found->many.row.workers,

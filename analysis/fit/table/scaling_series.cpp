@@ -292,8 +292,19 @@ void ScalingSeries::consider_contradictions(Start& start, const MeasuredCurve& c
   start.notes.push_back("the measured steps differ by more than noise: the interval contains all of them");
 }
 
+std::shared_ptr<const MeasuredCurve> ScalingSeries::curve_of(const StepRow& asked, bool several_nodes) const {
+  constexpr std::size_t most_curves = 32;
+  const CurveKey key{several_nodes,   asked.nodes > 1,        asked.nodes == 2,
+                     asked.devices(), asked.batch_per_worker, asked.accumulation};
+  const std::lock_guard lock(curves_mutex_);
+  if (const auto known = curves_.find(key); known != curves_.end()) return known->second;
+  if (curves_.size() >= most_curves) curves_.clear();
+  return curves_[key] = std::make_shared<const MeasuredCurve>(measured_.curve(asked, several_nodes));
+}
+
 ScalingSeries::Start ScalingSeries::start_of(const StepRow& asked) const {
-  const MeasuredCurve one_node = measured_.curve(asked, false), several = measured_.curve(asked, true);
+  const auto curves = std::pair(curve_of(asked, false), curve_of(asked, true));
+  const MeasuredCurve &one_node = *curves.first, &several = *curves.second;
   Start start = asked.nodes == 1 ? on_one_node(asked, one_node, several) : on_several_nodes(asked, one_node, several);
   consider_contradictions(start, (asked.nodes == 1 || several.empty()) && !one_node.empty() ? one_node : several);
   start.question.other_batch = start.step.by_line;

@@ -6,8 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/fit/table/growth.hpp"
@@ -36,6 +40,7 @@ class ScalingSeries {
   Start start_of(const StepRow& asked) const;
 
  private:
+  std::shared_ptr<const MeasuredCurve> curve_of(const StepRow& asked, bool several_nodes) const;
   Start on_one_node(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
   Start on_several_nodes(const StepRow& asked, const MeasuredCurve& one_node, const MeasuredCurve& several) const;
   void consider_last_step(Start&, const StepRow& asked, const MeasuredCurve&, const MeasuredStep& reference) const;
@@ -53,6 +58,10 @@ class ScalingSeries {
   std::shared_ptr<const Alone> alone_;
   TableConstants constants_;
   MeasuredCurves measured_;
+  // The latest curves by all that they depend on: questions often differ in N alone, and a long table has a long curve.
+  using CurveKey = std::tuple<bool, bool, bool, std::int64_t, std::int64_t, std::int64_t>;
+  mutable std::mutex curves_mutex_;
+  mutable std::map<CurveKey, std::shared_ptr<const MeasuredCurve>> curves_;
 };
 
 }  // namespace ddpprof::fit

@@ -33,8 +33,9 @@ std::vector<std::int64_t> table_workers(const std::vector<fit::StepRow>& all) {
     for (const auto& [workers, same] : same_batch) usual[workers] = usual[workers] && same;
   }
   std::vector<std::int64_t> workers;
+  const std::int64_t largest = fit::largest_workers(all);
   for (const auto& [count, is_usual] : usual)
-    if (is_usual || count == fit::largest_workers(all)) workers.push_back(count);
+    if (is_usual || count == largest) workers.push_back(count);
   return workers;
 }
 

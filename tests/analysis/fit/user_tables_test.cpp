@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -438,6 +439,27 @@ TEST(UserTables, ALongTableIsJudgedInOnePass) {
   EXPECT_THAT(table_doubts(rows), IsEmpty());
   rows.back().step_s = 100.0;
   EXPECT_THAT(table_doubts(rows), ElementsAre(HasSubstr("a step of N = 3999 takes")));
+}
+
+// 20,000 rows have 200 million pairs. An import predicts all of them.
+TEST(UserTables, AllStepsOfALongTableArePredicted) {
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 1; n <= 20000; ++n)
+    rows.push_back(row(n, (n + 7) / 8, 32, 0.1 + 1e-7 * static_cast<double>(n) + (n % 2 == 0 ? 1e-4 : 0.0)));
+  const auto begin = std::chrono::steady_clock::now();
+  const StepTable table(rows);
+  for (const StepRow& one : rows) EXPECT_EQ(table.predict(asked(one.workers, 8, 32)).step_s, one.step_s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30)) << "of optimised code about one second";
+}
+
+// Of many pairs the most doubtful one is named, also if shorter steps are on nodes that are less full.
+TEST(UserTables, TheMostDoubtfulPairOfALongTableIsNamed) {
+  std::vector<StepRow> rows;
+  for (std::int64_t n = 2; n <= 400; ++n) rows.push_back(row(n, (n + 7) / 8, 32, 0.1));
+  rows.push_back(row(500, 500, 32, 0.01));
+  rows[100].step_s = 0.3;
+  rows[300].step_s = 0.06;
+  EXPECT_THAT(table_doubts(rows), ElementsAre(HasSubstr("N = 302 has")));
 }
 
 TEST(UserTables, MistakesAreNamed) {
