@@ -27,6 +27,7 @@ struct Knee {
   std::optional<std::int64_t> workers;  // empty if no N up to `furthest` exceeds the share
   double exposed_share = 0.0;           // at `workers`
   bool measured = false;                // `workers` was measured
+  bool shared_resource = false;         // step times alone: what is exposed may be of another shared resource
   std::int64_t furthest = 0;            // the largest N of the search that can be predicted
   // N of the search that cannot be predicted: their number, the smallest and the largest.
   std::int64_t passed_over = 0, first_passed_over = 0, last_passed_over = 0;

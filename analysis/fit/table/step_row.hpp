@@ -37,6 +37,9 @@ struct TableOptions {
 // The bound of a table that does not separate communication from input, storage and power, which ranks share, too.
 inline constexpr const char* shared_bound = "communication or another shared resource";
 
+// The source that notes of predictions from a table give.
+inline constexpr const char* step_times_source = "from step times alone";
+
 struct TablePrediction {
   double step_s = 0.0;
   double low_s = 0.0, high_s = 0.0;  // range of one further measurement

@@ -32,7 +32,7 @@ Prediction row_of(const StepTable& table, const TableQuestion& question, std::in
   row.efficiency = predicted.alone_s / predicted.step_s;
   row.bound = predicted.bound;
   row.extrapolation = static_cast<double>(asked.workers) / static_cast<double>(largest);
-  const std::string source = "from step times alone";
+  const std::string source = step_times_source;
   if (predicted.note.starts_with(links_not_measured))  // unmeasured_links() finds it at the begin
     row.note = predicted.note + "; " + source;
   else
@@ -143,6 +143,7 @@ void add_table(PredictResult& result, const std::vector<StepRow>& rows, const st
     knee.strategy = question.strategy;
     knee.gpus_per_node = question.per_node;
     knee.share = share;
+    knee.shared_resource = std::ranges::any_of(rows, [](const StepRow& row) { return row.sync_s < 0.0; });
     knee.workers = scaling::knee(points, share);
     for (const scaling::ScalingPoint& point : points)
       if (point.workers == knee.workers) knee.exposed_share = point.exposed_s / point.step_s;

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/fit/table/step_row.hpp"
 #include "analysis/fit/text.hpp"
 #include "analysis/predict/prediction.hpp"
 #include "analysis/predict/sharded/sharded_prediction.hpp"
@@ -57,6 +58,13 @@ bool alone_without_ddp(const Source& source, const GlanceStep& step) {
          });
 }
 
+// Returns true if the file has only step times, which do not show communication.
+bool communication_unknown(const Source& source, const std::string& strategy) {
+  return std::ranges::any_of(source.configurations, [&](const metrics::Configuration& one) {
+    return one.strategy == strategy && one.step_times_only && !one.communication_known;
+  });
+}
+
 // `with_parts`: with the parts of the step.
 std::string measured_sentence(const Source& source, const Curve& curve, bool with_parts) {
   const GlanceStep* step = largest_measured(curve);
@@ -79,8 +87,9 @@ std::string measured_sentence(const Source& source, const Curve& curve, bool wit
   }
   if (input && *input < least_input) input.reset();
   if (other && *other < least_other) other.reset();
+  const bool unknown = communication_unknown(source, step->strategy);
   for (const auto& [share, what] : {std::pair{step->compute, "compute"},
-                                    {step->transfer, "exposed transfer"},
+                                    {step->transfer, unknown ? fit::shared_bound : "exposed transfer"},
                                     {step->skew, "waiting for slower ranks"},
                                     {step->host, "waiting for the host's launches"},
                                     {step->compute ? std::nullopt : step->exposed, "exposed communication"},
@@ -190,13 +199,6 @@ std::string fastest_text(const Curve& curve) {
       rival == nullptr ? "" : fmt::format(", but the intervals allow that N = {} is as fast", rival->workers), more);
 }
 
-// Returns true if the file has only step times, which do not show communication.
-bool communication_unknown(const Source& source, const std::string& strategy) {
-  return std::ranges::any_of(source.configurations, [&](const metrics::Configuration& one) {
-    return one.strategy == strategy && one.step_times_only && !one.communication_known;
-  });
-}
-
 // The fastest N, and the N from which communication takes more than half of the step.
 std::string scaling_sentence(const Source& source, const Curve& curve) {
   std::string text = curve.size() > 1 ? fastest_text(curve) : "";
@@ -208,8 +210,7 @@ std::string scaling_sentence(const Source& source, const Curve& curve) {
         const bool shared = fastest_with_own_cores(curve).has_value();
         std::string sentence = fmt::format(
             "{}communication{} is more than half of the step from N = {} on.", shared ? "on these cores, " : "",
-            communication_unknown(source, curve.front().strategy) ? " or another shared resource"
-                                                                  : " as a whole",
+            communication_unknown(source, curve.front().strategy) ? " or another shared resource" : " as a whole",
             *knee);
         sentence.front() = shared ? 'O' : 'C';
         text += (text.empty() ? "" : " ") + sentence;

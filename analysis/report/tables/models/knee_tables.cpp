@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -15,15 +16,19 @@ namespace {
 
 constexpr const char* no_knee = "none up to there";  // shown instead of a knee's source
 
-// The parts that both tables share. `looked_at`: the considered N, such as "of the N in this file".
-Table knee_table_without_rows(const std::string& looked_at) {
+// The parts that both tables share. `looked_at`: the considered N, such as "of the N in this file". `shared_resource`:
+// step times alone do not separate communication from other shared resources.
+Table knee_table_without_rows(const std::string& looked_at, bool shared_resource) {
   Table table;
   table.name = "knee";
-  table.title = "N from which communication dominates";
-  table.note = "The smallest " + looked_at +
-               ", from 2 on, at which exposed communication (including waits for slower ranks) exceeds this share of "
-               "the step. Above 50 % the step is communication-bound. If an N was measured, the measured value is used "
-               "instead of the predicted one.";
+  table.title = shared_resource ? "N from which communication or another shared resource dominates"
+                                : "N from which communication dominates";
+  table.note =
+      "The smallest " + looked_at + ", from 2 on, at which exposed communication (including waits for slower ranks" +
+      (shared_resource ? "; from step times without sync_time_s also what other shared resources cost, such as "
+                         "input, storage and power) exceeds this share of the step."
+                       : ") exceeds this share of the step. Above 50 % the step is communication-bound.") +
+      " If an N was measured, the measured value is used instead of the predicted one.";
   table.empty = "This file has no measured step and no prediction. Measure with: ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),
                    count("gpus_per_node", "ranks per host", "ranks"),
@@ -56,8 +61,9 @@ std::string passed_over_text(std::span<const fit::Knee> knees) {
 
 }  // namespace
 
-Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted) {
-  Table table = knee_table_without_rows("of the N in this file");
+Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted,
+                 bool shared_resource) {
+  Table table = knee_table_without_rows("of the N in this file", shared_resource);
   struct Known {
     scaling::ScalingPoint point;
     const char* source;
@@ -112,7 +118,7 @@ Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<c
 }
 
 Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
-  Table table = knee_table_without_rows("N");
+  Table table = knee_table_without_rows("N", std::ranges::any_of(knees, &fit::Knee::shared_resource));
   table.note +=
       " Every N up to 64 and every measured N is evaluated. Above 64, N grows by at most 1/32 per step, and a "
       "bisection between two steps finds the knee.";

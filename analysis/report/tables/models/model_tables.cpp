@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/fit/table/step_row.hpp"
 #include "analysis/predict/prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
@@ -90,6 +91,11 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
            ? " Host: the device waits for the host's launches."
            : "") +
       bound_text(rows);
+  if (std::ranges::any_of(rows,
+                          [](const auto& row) { return row.note.find(fit::step_times_source) != std::string::npos; }))
+    table.note +=
+        " From step times alone: without sync_time_s, exposed transfer and communication also contain what other "
+        "shared resources cost (input, storage, power).";
   if (std::ranges::any_of(rows, [](const auto& row) { return row.note.starts_with("measured;"); }))
     table.note +=
         " At a measured N, low and high are of its median step at the same confidence; the tables of measured steps "

@@ -16,8 +16,10 @@ namespace ddpprof::report {
 Table predictions_table(std::vector<store::PredictionRow> rows);
 
 // Per strategy: the smallest of these N at which exposed communication exceeds 10, 25 and 50 % of the step. Measured
-// values take precedence over predicted ones. The knee_table of what_if_tables.hpp considers all N.
-Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted);
+// values take precedence over predicted ones. The knee_table of what_if_tables.hpp considers all N. `shared_resource`:
+// step times alone do not separate communication from other shared resources.
+Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted,
+                 bool shared_resource = false);
 
 Table fit_table(std::span<const store::FitRow> rows);
 Table fit_parameters_table(std::span<const store::FitRow> rows);

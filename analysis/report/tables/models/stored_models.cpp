@@ -154,7 +154,10 @@ Table fit_residuals_table(const Source& source) { return fit_residuals_table(rea
 Table predictions_table(const Source& source) { return predictions_table(read_predictions(source)); }
 
 Table knee_table(const Source& source) {
-  return knee_table(metrics::measured_scaling(source.configurations), read_predictions(source));
+  const bool shared_resource = std::ranges::any_of(source.configurations, [](const metrics::Configuration& one) {
+    return one.step_times_only && !one.communication_known;
+  });
+  return knee_table(metrics::measured_scaling(source.configurations), read_predictions(source), shared_resource);
 }
 
 }  // namespace ddpprof::report

@@ -12,12 +12,14 @@
 #include "analysis/predict/predict.hpp"
 #include "analysis/predict/tables/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
 #include "tests/analysis/import/tables/table_folder.hpp"
 
 namespace ddpprof::import {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // Two batch sizes without other workers, placements on one, two, three and four nodes; one placement occurs twice in
@@ -236,6 +238,39 @@ TEST_F(StepTableImport, UnknownCommunicationIsNotZero) {
   const auto scaling = metrics::measured_scaling(metrics::read_configurations(known.sql()));
   ASSERT_EQ(scaling.size(), 2U);
   EXPECT_NEAR(scaling[1].point.exposed_s, 0.15, 1e-9);
+}
+
+// Throughput that stays constant may be limited by links, by the loader of the data, or by power.
+TEST_F(StepTableImport, ReportsNameTheSharedResourceThatStepTimesDoNotShow) {
+  const auto texts = [&](const char* name, const std::string& text) {
+    store::Database database = make_database(name);
+    import_step_table(database, read(text), "net");
+    fit::PredictOptions options;
+    options.workers = {8, 16};
+    fit::fit_and_predict(database, options);
+    std::string all;
+    for (const report::Table& made : report::build_report(database, "summary").tables) {
+      all += made.title + "\n" + made.note + "\n";
+      if (made.name != "answer") continue;
+      for (const report::Row& row : made.rows)
+        for (const report::Cell& cell : row)
+          if (const auto* said = std::get_if<std::string>(&cell)) all += *said + "\n";
+    }
+    return all + report::knee_table(fit::predict_all(database, options).knees, {}).title;
+  };
+  const std::string unknown = texts("plateau.db",
+                                    "workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.1\n2,1,8,0.104\n"
+                                    "4,1,8,0.2\n8,1,8,0.4\n");
+  EXPECT_THAT(unknown, HasSubstr("25.0 % compute, 75.0 % communication or another shared resource"));
+  EXPECT_THAT(unknown, Not(HasSubstr("% exposed transfer")));
+  EXPECT_THAT(unknown, Not(HasSubstr("which communication dominates")));
+  EXPECT_THAT(unknown, Not(HasSubstr("communication-bound")));
+  EXPECT_THAT(unknown, HasSubstr("without sync_time_s, exposed transfer and communication also contain"));
+  const std::string known = texts("waits.db",
+                                  "workers,nodes,batch_per_worker,step_time_s,sync_time_s\n1,1,8,0.1,0\n"
+                                  "2,1,8,0.104,0.004\n4,1,8,0.2,0.1\n8,1,8,0.4,0.3\n");
+  EXPECT_THAT(known, HasSubstr("which communication dominates"));
+  EXPECT_THAT(known, Not(HasSubstr("shared resource dominates"))) << "the waiting was measured";
 }
 
 TEST_F(StepTableImport, SharingBelongsToCompute) {
