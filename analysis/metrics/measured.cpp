@@ -115,9 +115,12 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
       "FROM measurement "
       "WHERE kind IN ('train', 'import') ORDER BY model, strategy, batch_per_worker, accumulation, world_size, repeat, "
       "id");
+  std::ptrdiff_t same_n = 0;  // rows are sorted, so the configurations before this one are not met again
   while (measurements.executeStep()) {
     const Configuration next = read_configuration(measurements);
-    auto found = std::find_if(all.begin(), all.end(), [&](const Configuration& c) { return key(c) == key(next); });
+    if (!all.empty() && all.back().world_size != next.world_size) same_n = std::ssize(all);
+    auto found =
+        std::find_if(all.begin() + same_n, all.end(), [&](const Configuration& c) { return key(c) == key(next); });
     if (found == all.end()) found = all.insert(all.end(), next);
     found->measurements.push_back(measurements.getColumn(0).getInt64());
     if (measurements.getColumn(16).getInt() != 0) found->failed.push_back(found->measurements.back());
