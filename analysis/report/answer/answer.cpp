@@ -359,9 +359,9 @@ std::string rate_sentence(const Source& source) {
         value_of<std::int64_t>(*table, row, "red_batch_samples").value_or(0));
   if (chosen.empty())
     for (auto smaller = table->rows.rbegin(); smaller != table->rows.rend(); ++smaller)
-      if (const std::string rate = rate_or_factor(*table, *smaller, "lr", "factor"); !rate.empty()) {
+      if (const std::string theirs = rate_or_factor(*table, *smaller, "lr", "factor"); !theirs.empty()) {
         text += fmt::format(" The largest of the predicted N with a rate: N = {}, {}.",
-                            *value_of<std::int64_t>(*table, *smaller, "workers"), rate);
+                            *value_of<std::int64_t>(*table, *smaller, "workers"), theirs);
         break;
       }
   if (!value_of<double>(*table, row, "lr") && !value_of<double>(*table, row, "other_lr"))
