@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -19,6 +18,9 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
+// Two ranks on CPUs over Gloo.
+constexpr const char* blocking_traces = KINETO_CASES "/kineto_blocking_gloo_all_reduces_after_backward";
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -26,10 +28,10 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Six steps of one process with this optimizer and a batch of 16.
-std::string trace_of(const std::string& optimizer) {
+// Steps of one process with this optimizer and a batch of 16. Without gradients, the size of the model is unknown.
+std::string trace_of(const std::string& optimizer, int steps = 6, bool with_gradients = true) {
   std::string events;
-  for (int step = 0; step < 6; ++step) {
+  for (int step = 0; step < steps; ++step) {
     const auto add = [&](const char* category, const std::string& name, int start, int duration,
                          const char* arguments) {
       events += std::string(events.empty() ? "" : ",\n") + R"({"ph": "X", "cat": ")" + category + R"(", "name": ")" +
@@ -40,11 +42,19 @@ std::string trace_of(const std::string& optimizer) {
     add("cpu_op", "aten::linear", 20, 100,
         R"("Input Dims": [[16, 1000], [1000, 1000]], "Input type": ["float", "float"])");
     add("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 320, 400, "");
-    add("cpu_op", "torch::autograd::AccumulateGrad", 700, 10,
-        R"("Input Dims": [[1000, 1000]], "Input type": ["float"])");
+    if (with_gradients)
+      add("cpu_op", "torch::autograd::AccumulateGrad", 700, 10,
+          R"("Input Dims": [[1000, 1000]], "Input type": ["float"])");
     add("user_annotation", "Optimizer.step#" + optimizer + ".step", 800, 100, "");
   }
   return "{\"traceEvents\": [" + events + "]}";
+}
+
+// `blocks`: of 512 bytes, as POSIX shells count.
+Outcome with_file_limit(int blocks, const std::string& command) {
+  return test::run_program({"sh", "-c",
+                            "ulimit -f " + std::to_string(blocks) + "; exec " +
+                                test::shell_quoted(test::built_program()) + " " + command});
 }
 
 class AnswerCommand : public CommandLine {
@@ -319,12 +329,8 @@ TEST_F(AnswerCommand, PredictWithoutWorkersRanksTheUsualChanges) {
 
 // Regression: a host for each rank had two answers, because one of them gave the rank more threads than were recorded.
 TEST_F(AnswerCommand, AHostForEachRankIsOneMachineHoweverItIsAskedFor) {
-  const char* data = std::getenv("DDPPROF_DATA_DIR");
-  if (data == nullptr) GTEST_SKIP() << "DDPPROF_DATA_DIR is not set";
-  const std::string traces = std::string(data) + "/cases/kineto_blocking_gloo_all_reduces_after_backward";
-  if (!std::filesystem::exists(traces)) GTEST_SKIP() << traces << " is missing";
   const std::string out = (folder_ / "blocking.db").string();
-  ASSERT_EQ(run_ddpprof({"import", traces, "--out", out}).code, 0);
+  ASSERT_EQ(run_ddpprof({"import", blocking_traces, "--out", out}).code, 0);
   const auto hosts =
       table({"predict", out, "--workers", "1,8", "--gpus-per-node", "1", "--format", "json"}, "predictions");
   const auto dedicated =
@@ -334,15 +340,23 @@ TEST_F(AnswerCommand, AHostForEachRankIsOneMachineHoweverItIsAskedFor) {
     EXPECT_DOUBLE_EQ(hosts[i]["compute_s"].get<double>(), dedicated[i]["compute_s"].get<double>());
 }
 
+// Regression: the predicted line had only the steps on shared cores, without the assumption.
+TEST_F(AnswerCommand, APredictionOfAnImportOnCpusStatesWhichCoresTheRanksHave) {
+  const std::string out = (folder_ / "cores.db").string();
+  ASSERT_EQ(run_ddpprof({"import", blocking_traces, "--cores", "4", "--out", out}).code, 0);
+  std::string predicted;
+  for (const auto& row : table({"report", out, "--report", "answer", "--format", "json"}, "answer"))
+    if (row["about"] == "ddp predicted") predicted = row["answer"];
+  EXPECT_THAT(predicted, testing::ContainsRegex("N = 64: .* per step .*, if all ranks share these 4 cores; with own "
+                                                "cores for each rank [0-9.]+ .* per step"));
+}
+
 // Regression: SIGXFSZ killed the command without a message, and left the database and its journal.
 TEST_F(AnswerCommand, ALimitOfFileSizesIsReportedAndLeavesNothing) {
   const std::filesystem::path place = folder_ / "limited";
   std::filesystem::create_directories(place);
   const std::string out = (place / "job.db").string(), trace = file("rank0.json", trace_of("SGD"));
-  const auto limited = [&](const std::string& command) {
-    return test::run_program(
-        {"sh", "-c", "ulimit -f 16; exec " + test::shell_quoted(test::built_program()) + " " + command});
-  };
+  const auto limited = [](const std::string& command) { return with_file_limit(16, command); };
   const Outcome import = limited("import " + test::shell_quoted(trace) + " --out " + test::shell_quoted(out));
   EXPECT_EQ(import.code, 4) << import.messages;
   EXPECT_THAT(import.messages, HasSubstr("raise the limit (ulimit -f)"));
@@ -352,9 +366,58 @@ TEST_F(AnswerCommand, ALimitOfFileSizesIsReportedAndLeavesNothing) {
   EXPECT_EQ(exported.code, 4) << exported.messages;
   EXPECT_THAT(exported.messages, HasSubstr("cannot be written"));
   EXPECT_TRUE(std::filesystem::is_empty(place));
+  const Outcome run = limited("run --tracer own --workers 1 --out " + test::shell_quoted(out) + " -- true");
+  EXPECT_EQ(run.code, 4) << run.messages;
+  EXPECT_THAT(run.messages, HasSubstr("raise the limit (ulimit -f)"));
+  EXPECT_TRUE(std::filesystem::is_empty(place)) << "something half-made was left";
   // An empty file, which a killed command may leave, does not count as a database.
   std::ofstream(out).close();
   EXPECT_EQ(run_ddpprof({"import", trace, "--out", out}).code, 0);
+}
+
+// The database reaches the limit only when the job's trace is stored: it stays sound, and --resume goes on.
+TEST_F(AnswerCommand, ARunThatReachesTheLimitOfFileSizesKeepsASoundDatabase) {
+  const std::filesystem::path place = folder_ / "reached";
+  std::filesystem::create_directories(place);
+  const std::string out = (place / "job.db").string(), trace = file("many_steps.json", trace_of("SGD", 2000));
+  const std::string job = "ln " + test::shell_quoted(trace) + " $DDPPROF_TRACE_DIR/rank0.json";
+  const Outcome run = with_file_limit(800, "run --tracer own --workers 1 --out " + test::shell_quoted(out) +
+                                               " -- sh -c " + test::shell_quoted(job));
+  EXPECT_EQ(run.code, 4) << run.messages;
+  EXPECT_THAT(run.messages, HasSubstr("raise the limit (ulimit -f)"));
+  EXPECT_THAT(run_ddpprof({"report", out}).out, HasSubstr("No measured step"));
+  for (const auto& entry : std::filesystem::directory_iterator(place))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("job.db", "job.db.d"));
+  const Outcome resumed =
+      run_ddpprof({"run", "--tracer", "own", "--workers", "1", "--out", out, "--resume", "--", "sh", "-c", job});
+  EXPECT_EQ(resumed.code, 0) << resumed.messages;
+  EXPECT_THAT(resumed.out, HasSubstr("ddp measured"));
+}
+
+// Regression: compare listed an unknown size of the model as "parameters 0".
+TEST_F(AnswerCommand, AnUnknownSizeOfTheModelIsNowhereZero) {
+  const auto import = [](const std::string& name, bool with_gradients) {
+    const std::string out = (folder_ / (name + ".db")).string();
+    const Outcome outcome =
+        run_ddpprof({"import", file(name + ".json", trace_of("SGD", 6, with_gradients)), "--out", out});
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    return out;
+  };
+  const std::string unknown = import("size_unknown", false), known = import("size_known", true);
+  const Outcome text = run_ddpprof({"report", unknown, "--report", "all"});
+  EXPECT_EQ(text.code, 0) << text.messages;
+  EXPECT_THAT(text.out, Not(testing::ContainsRegex("parameters *[:=]? *0($|[^.0-9])")));
+  const std::vector<std::string> report = {"report", unknown, "--report", "summary", "--format", "json"};
+  const auto runs = table(report, "run");
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_TRUE(runs[0]["parameters"].is_null()) << runs;
+  for (const auto& row : table({"compare", unknown, known, "--format", "json"}, "compare_settings"))
+    if (row["name"] == "parameters") {
+      EXPECT_EQ(row["a"], "unknown");
+      EXPECT_EQ(row["b"], "1000000");
+      return;
+    }
+  ADD_FAILURE() << "compare does not list the parameters";
 }
 
 // Regression: "Nothing recorded differs" for accumulation 1 and 4, and "nothing to compare" with code 0 for N = 1

@@ -417,6 +417,30 @@ TEST_F(CommandLine, GuiWithoutAProgramOrADisplayEndsWithThree) {
   EXPECT_THAT(none.messages, HasSubstr("ddpprof report"));
 }
 
+// Regression: paths of a scenario depended on the folder in which the command was started.
+TEST_F(CommandLine, PathsOfAScenarioAreRelativeToItsFolder) {
+  const std::filesystem::path place = folder_ / "elsewhere";
+  std::filesystem::create_directories(place);
+  const std::string job = "name: job\nworkload: {command: ['true']}\nworkers: [1]\nmeasure: {tracer: own}\n";
+  file("elsewhere/job.yaml", job + "output: {database: made.db}\n");
+  file("elsewhere/exports.yaml", job + "output: {database: made.db, chrome: missing/trace.json}\n");
+  const auto run = [](const std::string& arguments) {
+    return test::run_program({"sh", "-c",
+                              "cd " + test::shell_quoted(folder_.string()) + " && exec " +
+                                  test::shell_quoted(test::built_program()) + " run elsewhere/" + arguments});
+  };
+  const Outcome refused = run("exports.yaml");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.messages, HasSubstr("output.chrome: elsewhere/missing is not a folder"));
+  EXPECT_THAT(run("exports.yaml --set output.chrome=missing/trace.json").messages,
+              HasSubstr("output.chrome: missing is not a folder"))
+      << "paths of the command line are relative to the current folder";
+  const Outcome ran = run("job.yaml");
+  EXPECT_EQ(ran.code, 4) << "the job wrote no trace: " << ran.messages;
+  EXPECT_TRUE(std::filesystem::exists(place / "made.db")) << ran.messages;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "made.db"));
+}
+
 TEST_F(CommandLine, AWrongFormOfProgressIsSaidBeforeAnythingRuns) {
   const Outcome wrong =
       run_ddpprof({"run", file("sound.yaml", test::scenario), "--dry-run", "--progress", "json-line"});

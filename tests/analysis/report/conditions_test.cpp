@@ -33,6 +33,7 @@ class ConditionsTest : public testing::Test {
   std::int64_t measure(std::int64_t steps, MsOf&& ms_of, std::int64_t repeat = 0, std::int64_t workers = 1) {
     store::MeasurementRow row = test::train("ddp", workers);
     row.repeat = repeat;
+    row.kind = kind_;
     store::BulkLoad load(run_.database);
     const std::int64_t id = run_.measurement(row);
     for (std::int64_t rank = 0; rank < workers; ++rank) {
@@ -85,6 +86,7 @@ class ConditionsTest : public testing::Test {
 
   std::filesystem::path path_;
   test::SyntheticRun run_;
+  std::string kind_ = "train";  // of the measurements
 };
 
 // ± 1 %, without a trend.
@@ -227,6 +229,17 @@ TEST_F(ConditionsTest, AWeakMeasurementSaysWhy) {
 TEST_F(ConditionsTest, FewStepsAndRepeatsThatDifferAreReasonsToo) {
   measure(6, [](std::int64_t i) { return 100.0 + 30.0 * static_cast<double>(i % 3); });
   EXPECT_THAT(notices()["noisy_median"].first, HasSubstr("(6 steps in 1 repeat). Too few steps."));
+  EXPECT_THAT(notices()["noisy_median"].second, HasSubstr("(measure.steps)"));
+}
+
+// Regression: an import was advised to change keys of a scenario, which it does not have.
+TEST_F(ConditionsTest, AnImportIsNotAdvisedToChangeAScenario) {
+  kind_ = "import";
+  measure(6, [](std::int64_t i) { return 100.0 + 30.0 * static_cast<double>(i % 3); });
+  const auto said = notices()["noisy_median"];
+  EXPECT_THAT(said.first, HasSubstr("(6 steps in 1 repeat)"));
+  EXPECT_THAT(said.second, HasSubstr("ddpprof import --append"));
+  for (const auto& [code, notice] : notices()) EXPECT_THAT(notice.second, Not(HasSubstr("measure."))) << code;
 }
 
 TEST_F(ConditionsTest, RepeatsThatDifferAreTheReason) {

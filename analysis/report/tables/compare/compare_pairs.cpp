@@ -76,19 +76,23 @@ double median_step_s(const metrics::Configuration& c) {
 
 using InWords = std::function<std::string(const metrics::Configuration&)>;
 
+std::string count_text(const char* what, std::int64_t count) {
+  return fmt::format("{} {}", what, count > 0 ? std::to_string(count) : "unknown");
+}
+
 // Properties that distinguish configurations with the same strategy and N, the most common first.
 std::vector<InWords> distinctions() {
-  return {[](const metrics::Configuration& c) { return fmt::format("batch {}", c.batch_per_worker * c.accumulation); },
+  return {[](const metrics::Configuration& c) { return count_text("batch", c.batch_per_worker * c.accumulation); },
           [](const metrics::Configuration& c) { return fmt::format("accumulation {}", c.accumulation); },
           [](const metrics::Configuration& c) { return c.kind; },
           [](const metrics::Configuration& c) { return c.device; },
           [](const metrics::Configuration& c) { return c.precision; },
           [](const metrics::Configuration& c) { return c.backend; },
-          [](const metrics::Configuration& c) { return fmt::format("threads per rank {}", c.threads_per_rank); },
-          [](const metrics::Configuration& c) { return fmt::format("cores {}", c.cores); },
+          [](const metrics::Configuration& c) { return count_text("threads per rank", c.threads_per_rank); },
+          [](const metrics::Configuration& c) { return count_text("cores", c.cores); },
           [](const metrics::Configuration& c) { return fmt::format("hosts {}", c.nodes); },
-          [](const metrics::Configuration& c) { return fmt::format("parameters {}", c.parameter_count); },
-          [](const metrics::Configuration& c) { return fmt::format("bytes of parameters {}", c.parameter_bytes); },
+          [](const metrics::Configuration& c) { return count_text("parameters", c.parameter_count); },
+          [](const metrics::Configuration& c) { return count_text("bytes of parameters", c.parameter_bytes); },
           [](const metrics::Configuration& c) {
             return "threads per core " + units::format_significant(c.oversubscription, 3);
           }};

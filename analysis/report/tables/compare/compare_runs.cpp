@@ -56,9 +56,9 @@ Settings machine_settings(const metrics::Configuration& c) {
           {"cores", if_known(c.cores)},
           {"hosts", std::to_string(c.nodes)},
           {"threads per core", units::format_significant(c.oversubscription, 3)},
-          {"parameters", std::to_string(c.parameter_count)},
+          {"parameters", if_known(c.parameter_count)},
           {"workers", std::to_string(c.world_size)},
-          {"batch per worker", std::to_string(c.batch_per_worker)},
+          {"batch per worker", if_known(c.batch_per_worker)},
           {"accumulation", std::to_string(c.accumulation)},
           {"repeats", std::to_string(c.measurements.size())}};
 }
