@@ -7,6 +7,7 @@
 
 #include "analysis/metrics/lanes/step_lanes.hpp"
 #include "analysis/predict/lanes.hpp"
+#include "analysis/predict/standard_changes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr const char* names[] = {"dp", "ddp"};
 constexpr double half = 0.5;
+constexpr std::int64_t far_beyond = 4;  // times the largest measured N; the same limit as in the notes of predictions
 
 // Only ddpprof's own trainings run with either strategy. A recorded or imported job has the one that its code chooses.
 std::string not_measured(const std::string& strategy, bool of_a_scenario) {
@@ -39,6 +41,10 @@ const metrics::RunStep* typical(const metrics::Configuration& configuration) {
 }
 
 }  // namespace
+
+std::int64_t Comparison::near_measured() const {
+  return far_beyond * std::min(dp.largest_measured, ddp.largest_measured);
+}
 
 Strategies::Strategies(std::shared_ptr<const OpenedFile> file) : file_(std::move(file)) {
   file_->check_unchanged();
@@ -99,6 +105,10 @@ Comparison Strategies::compare(std::int64_t workers, Source source, std::int64_t
   out.ddp = side("ddp", workers, source, rank);
   const auto dp = curves_.find("dp"), ddp = curves_.find("ddp");
   if (dp == curves_.end() || ddp == curves_.end()) return out;
+  const std::int64_t near = out.near_measured();
+  out.shares_cores = !file_->predict.dedicated && std::ranges::any_of(predicted_, [&](const auto& one) {
+    return fit::shares_cores(one.second.job(), near);
+  });
   out.both_predicted = dp->second.step_s.contains(most_workers) && ddp->second.step_s.contains(most_workers);
   for (auto at = ddp->second.step_s.rbegin(); out.both_predicted && at != ddp->second.step_s.rend(); ++at) {
     const auto beside = dp->second.step_s.find(at->first);

@@ -64,6 +64,11 @@ struct Comparison {
   // DataParallel is faster at the last one, or if one of the strategies cannot be predicted.
   std::optional<std::int64_t> ddp_ahead_from;
   bool both_predicted = false;
+  // True if at near_measured() ranks or replicas are predicted to share the cores of the measured machine.
+  bool shares_cores = false;
+
+  // The N up to which a prediction of both strategies is not far beyond the measurements.
+  std::int64_t near_measured() const;
 };
 
 // Memory of one configuration, from the memory report.

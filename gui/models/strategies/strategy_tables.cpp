@@ -17,7 +17,6 @@ constexpr const char* ddp_docs = "PyTorch: Distributed DataParallel";
 constexpr const char* ddp_notes = "PyTorch notes: DDP";
 constexpr const char* cuda_notes = "PyTorch notes: CUDA";
 constexpr const char* tutorial = "PyTorch tutorial: DDP";
-constexpr std::int64_t far_beyond = 4;  // times the largest measured N; the same limit as in the notes of predictions
 constexpr const char* addresses =
     "Sources, on docs.pytorch.org: docs/stable/generated/torch.nn.DataParallel.html, "
     "docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html, docs/stable/notes/ddp.html, "
@@ -105,22 +104,18 @@ bool apart(const store::PredictionRow& faster, const store::PredictionRow& slowe
   return faster.step_high_s < slower.step_low_s;
 }
 
-// N up to which a prediction of both strategies is not far beyond the measurements.
-std::int64_t near_measured(const Comparison& all) {
-  return far_beyond * std::min(all.dp.largest_measured, all.ddp.largest_measured);
-}
-
 std::string ahead(const Comparison& all) {
   if (!all.both_predicted) return "";
-  const std::int64_t near = near_measured(all);
+  const std::int64_t near = all.near_measured();
+  const std::string here = all.shares_cores ? " On these cores, " : " ";
   const std::string measured =
       " (predicted from N ≤ " + std::to_string(std::min(all.dp.largest_measured, all.ddp.largest_measured)) + ")";
   if (!all.ddp_ahead_from || *all.ddp_ahead_from > near)
     return near <= all.workers ? ""
-                               : " DataParallel stays faster at least up to N = " + std::to_string(near) + measured +
-                                     "; larger N are too far from the measured ones to tell.";
+                               : here + "DataParallel stays faster at least up to N = " + std::to_string(near) +
+                                     measured + "; larger N are too far from the measured ones to tell.";
   if (*all.ddp_ahead_from <= all.workers) return "";
-  return " DDP is faster from N = " + std::to_string(*all.ddp_ahead_from) + " on" + measured + ".";
+  return here + "DDP is faster from N = " + std::to_string(*all.ddp_ahead_from) + " on" + measured + ".";
 }
 
 std::string gil_of(const Side& side, const char* in_cpp) {

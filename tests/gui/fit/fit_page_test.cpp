@@ -89,6 +89,28 @@ TEST_F(FitPageTest, ShowsTheTablesOfTheReportsToTheDigit) {
   EXPECT_TRUE(label("status").startsWith("✔ Usable")) << label("status").toStdString();
 }
 
+// The warning is on the page, not only in the bar of warnings.
+TEST_F(FitPageTest, AUsableFitWithWarningsIsNotPlainlyUsable) {
+  TemporaryDatabase database("fit-page-warnings");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  fit::synthetic::add_bench(database.get(), Truth{}, {2, 4});
+  open(database);
+  const QColor without = page_.findChild<QLabel*>("status")->palette().color(QPalette::WindowText);
+  auto file = std::make_shared<OpenedFile>(*open_file(database.get().path()));
+  auto doubtful = std::make_shared<fit::Models>(*file->models);
+  ASSERT_TRUE(doubtful->all_reduce.usable);
+  doubtful->all_reduce.warnings = {"the log may be from other machines"};
+  file->models = doubtful;
+  page_.show_file(file);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.reading(); }, 20000));
+  EXPECT_TRUE(label("status").startsWith("⚠ Usable, with warnings")) << label("status").toStdString();
+  EXPECT_FALSE(label("status").contains("✔")) << label("status").toStdString();
+  EXPECT_NE(page_.findChild<QLabel*>("status")->palette().color(QPalette::WindowText), without);
+  models().setCurrentIndex(1);
+  EXPECT_TRUE(label("status").startsWith("✔ Usable")) << "the warning is of another model: "
+                                                      << label("status").toStdString();
+}
+
 TEST_F(FitPageTest, WithoutStoredFitsShowsThoseOfTheModels) {
   TemporaryDatabase database("fit-page-unstored");
   fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);

@@ -306,6 +306,18 @@ TEST(Recommendation, FollowsFromTheFigures) {
   EXPECT_EQ(recommendation(all), stays + no_lock);
   all.ddp_ahead_from.reset();
   EXPECT_EQ(recommendation(all), stays + no_lock);
+  // Ranks that share cores: the claims are of the measured machine.
+  all.shares_cores = true;
+  EXPECT_EQ(recommendation(all),
+            "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). On these cores, DataParallel stays "
+            "faster at least up to N = 64 (predicted from N ≤ 16); larger N are too far from the measured ones to "
+            "tell." +
+                no_lock);
+  all.ddp_ahead_from = 32;
+  EXPECT_EQ(recommendation(all),
+            "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). On these cores, DDP is faster from "
+            "N = 32 on (predicted from N ≤ 16)." +
+                no_lock);
   all.both_predicted = false;
   EXPECT_EQ(recommendation(all), "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured)." + no_lock);
 
@@ -319,6 +331,21 @@ TEST(Recommendation, FollowsFromTheFigures) {
   all.workers = 1;
   EXPECT_EQ(recommendation(all),
             "One worker exchanges nothing: the throughput of DDP is 2.00 times that of the model alone (measured).");
+}
+
+// Four times the measured N = 2 are 8 ranks: more than 4 cores, and fewer than 1024.
+TEST(Recommendation, DependsOnWhetherRanksShareCores) {
+  for (const std::int64_t cores : {4, 1024}) {
+    fit::synthetic::Truth truth;
+    truth.cores = cores;
+    fit::synthetic::TemporaryDatabase database("recommendation-of-" + std::to_string(cores));
+    fit::synthetic::add_ddp(database.get(), truth, {1, 2}, 3);
+    fit::synthetic::add_dp(database.get(), truth, {1, 2}, 4);
+    database.get().finish_load();
+    const Comparison all = strategies_of(database.get().path()).compare(2, Source::measured);
+    EXPECT_EQ(all.near_measured(), 8);
+    EXPECT_EQ(all.shares_cores, cores == 4) << cores;
+  }
 }
 
 TEST(TimeTable, AddsUpToTheStep) {

@@ -18,6 +18,7 @@
 
 #include "gui/models/jobs.hpp"
 #include "gui/pages/page.hpp"
+#include "gui/pages/scaling/scaling_page.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/plots/design.hpp"
 #include "gui/plots/plot.hpp"
@@ -157,6 +158,37 @@ TEST_F(DesignedWindow, NoTextOfAShardedJobIsCutOff) {
   ShardedFile file;
   open(file.make());
   expect_whole_texts();
+}
+
+// Its tables are filled while another page is shown, so they have no width yet.
+TEST_F(DesignedWindow, TheRankedChangesAreWholeAfterOpeningOnTheRunsPage) {
+  window = std::make_unique<MainWindow>();
+  window->resize(1280, 720);
+  window->show();
+  window->show_page("Runs");
+  open(folder / "run.db");
+  ASSERT_EQ(tabs().tabText(tabs().currentIndex()).remove('&'), "Runs");
+  window->show_page("Scaling");
+  ASSERT_TRUE(quiet());
+  TableView& levers = dynamic_cast<whatif::ScalingPage&>(*tabs().currentWidget()).levers();
+  const QAbstractItemModel& changes = *levers.model();
+  ASSERT_GT(changes.rowCount(), 1);
+  ASSERT_EQ(changes.columnCount(), 6);
+  const QHeaderView& header = *levers.horizontalHeader();
+  for (int i = 0; i < 4; ++i)  // change, speedup and its interval, without scrolling
+    EXPECT_LE(header.sectionViewportPosition(i) + header.sectionSize(i), levers.viewport()->width()) << i;
+  for (int row = 0; row < changes.rowCount(); ++row)
+    for (int column = 0; column < changes.columnCount(); ++column) {
+      const QModelIndex at = changes.index(row, column);
+      const std::string text = at.data().toString().toStdString();
+      const QFontMetrics metrics(levers.font());
+      const QRect room(0, 0, levers.columnWidth(column), levers.rowHeight(row));
+      const QRect needed = metrics.boundingRect(room, Qt::TextWordWrap, at.data().toString());
+      EXPECT_LE(needed.width(), room.width()) << text;
+      EXPECT_LE(needed.height(), room.height()) << text;
+      levers.scrollTo(at);
+      EXPECT_TRUE(levers.viewport()->rect().contains(levers.visualRect(at))) << text;
+    }
 }
 
 TEST_F(DesignedWindow, TheRailShowsATitleAndAnIconForEachPage) {

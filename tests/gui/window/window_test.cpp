@@ -14,6 +14,7 @@
 #include <QLabel>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QSplitter>
@@ -264,6 +265,15 @@ TEST(MainWindow, RemembersFilesAndSize) {
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 0) << "the start page";
   EXPECT_EQ(again.width(), 950);
   EXPECT_EQ(again.findChild<QTabWidget*>()->widget(2)->findChild<QSplitter*>()->saveState(), split);
+}
+
+TEST(MainWindow, StartsNoLargerThanTheScreen) {
+  QSettings().remove("window/geometry");
+  const MainWindow window;
+  const QSize screen = window.screen()->availableSize(), least = window.minimumSizeHint();
+  if (screen.width() >= 1280 && screen.height() >= 820) GTEST_SKIP() << "the screen has room for the usual size";
+  EXPECT_LE(window.width(), std::max(screen.width(), least.width()));
+  EXPECT_LE(window.height(), std::max(screen.height(), least.height()));
 }
 
 // The visited pages and their order change the order in which Qt lists the splitters.
