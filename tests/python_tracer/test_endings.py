@@ -171,6 +171,7 @@ for step in range(36 + 400):
         self.assertNothing(job, "the job uses torch.profiler itself, which keeps it")
         self.own_trace(job, "aten::addmm")
 
+    @long_test
     def test_the_jobs_own_profiler_in_the_traced_steps(self):
         job = self.both(PYTHON, TRAIN, "--profile", "late")
         self.assertNothing(job, "the job started torch.profiler in the window, and keeps it")
