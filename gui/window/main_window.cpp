@@ -237,7 +237,7 @@ void MainWindow::show_opened(const OpenRequest& request, const std::shared_ptr<c
   file_ = opened_file;
   selection_.set_range(std::nullopt);
   selection_.set_measurement(std::nullopt);
-  const bool predicted = file_->models || !file_->stored_predictions.rows.empty();
+  const bool predicted = file_->models || file_->sharded || !file_->stored_predictions.rows.empty();
   diagnostics_->show_notices(file_->notices, predicted ? QString() : QString::fromStdString(file_->why_no_models));
   if (keeps_layout_ && request.paths.size() == 1) remember_file(QString::fromStdString(request.paths.front().string()));
   for (Page* page : pages_) page->show_file(file_);

@@ -1,4 +1,4 @@
-// Files of trainings that are neither DDP nor DataParallel: the window states what they are, not that steps are missing.
+// Files of trainings that are neither DDP nor DataParallel: the window names them, not missing steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +60,7 @@ TEST_F(OtherJobs, AShardedTrainingIsNamed) {
   EXPECT_THAT(fit_message(), HasSubstr("Cannot fit a model: sharded data parallel: "));
   window.show_page("Scaling");
   EXPECT_TRUE(page<whatif::ScalingPage>().sharded().isVisible()) << "its own predictions";
+  EXPECT_THAT(window.diagnostics().text().toStdString(), Not(HasSubstr("No prediction")));
   EXPECT_EQ(page<whatif::ScalingPage>().message().toStdString(), "");
   expect_no_missing_steps();
 }
