@@ -346,7 +346,7 @@ TEST_F(AnswerCommand, APredictionOfAnImportOnCpusStatesWhichCoresTheRanksHave) {
   ASSERT_EQ(run_ddpprof({"import", blocking_traces, "--cores", "4", "--out", out}).code, 0);
   std::string predicted;
   for (const auto& row : table({"report", out, "--report", "answer", "--format", "json"}, "answer"))
-    if (row["about"] == "ddp predicted") predicted = row["answer"];
+    if (row["about"] == "ddp predicted") predicted = row["answer"].get<std::string>();
   EXPECT_THAT(predicted, testing::ContainsRegex("N = 64: .* per step .*, if all ranks share these 4 cores; with own "
                                                 "cores for each rank [0-9.]+ .* per step"));
 }
