@@ -170,9 +170,13 @@ TEST_F(DesignedWindow, TheRankedChangesAreWholeAfterOpeningOnTheRunsPage) {
   ASSERT_EQ(tabs().tabText(tabs().currentIndex()).remove('&'), "Runs");
   window->show_page("Scaling");
   ASSERT_TRUE(quiet());
-  TableView& levers = dynamic_cast<whatif::ScalingPage&>(*tabs().currentWidget()).levers();
+  whatif::ScalingPage* page = nullptr;
+  for (Page* one : window->pages())
+    if (auto* scaling = dynamic_cast<whatif::ScalingPage*>(one)) page = scaling;
+  ASSERT_TRUE(page && page->isVisible());
+  TableView& levers = page->levers();
   const QAbstractItemModel& changes = *levers.model();
-  ASSERT_GT(changes.rowCount(), 1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return changes.rowCount() > 1; }, 60'000));
   ASSERT_EQ(changes.columnCount(), 6);
   const QHeaderView& header = *levers.horizontalHeader();
   for (int i = 0; i < 4; ++i)  // change, speedup and its interval, without scrolling
