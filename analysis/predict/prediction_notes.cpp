@@ -7,6 +7,7 @@
 
 #include "analysis/fit/text.hpp"
 #include "analysis/predict/predictor.hpp"
+#include "analysis/predict/sharded/sharded_prediction.hpp"
 #include "analysis/predict/step_interval.hpp"
 #include "analysis/predict/step_model/batch_change.hpp"
 
@@ -190,8 +191,10 @@ Note next_measurement_note(const NextMeasurement& next, const std::string& strat
                            double confidence, bool imported, std::string_view cores) {
   const std::string count = std::to_string(next.workers);
   std::string what = "N = " + count + (cores.empty() ? "" : " " + std::string(cores));
-  std::string advice = imported ? "run the job with " + count + " ranks, with record --append or import --append"
-                                : "add " + count + " to the measured worker counts";
+  const char* where = cores == own_cores_note ? " on hosts with enough cores" : "";
+  std::string advice = imported
+                           ? "run the job with " + count + " ranks" + where + ", with record --append or import --append"
+                           : "add " + count + " to the measured worker counts";
   if (next.bench_comm && strategy == "fsdp") {
     what = "all-gathers and reduce-scatters alone at " + what;
     advice = "give logs of nccl-tests of these links (predict --all-gather and --reduce-scatter)";

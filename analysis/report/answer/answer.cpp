@@ -182,7 +182,7 @@ std::string fastest_text(const Curve& curve) {
   const auto best = std::ranges::max_element(curve, {}, [&](const auto& step) { return rate_of(step, samples); });
   const GlanceStep* rival = rival_of(curve, *best, samples);
   const auto own = fastest_with_own_cores(curve);
-  std::string more = own ? fmt::format("; with own cores for each rank at N = {}", *own) : "";
+  std::string more = own ? fmt::format("; with own cores for each rank it is probably N = {}", *own) : "";
   if (own == best->workers && rival == nullptr) more = ", also with own cores for each rank";
   if (best->workers == 1 && rival == nullptr)
     return own ? "On these cores, more workers do not increase throughput: N = 1 is fastest" + more + "."
@@ -238,7 +238,7 @@ std::string binds_sentence(const Curve& curve, bool with_meanings) {
     text += (text.empty() ? "" : ", ") + bound_text(last, with_meanings);
   if (text.empty()) return "";
   if (!last.dedicated_bound.empty() && last.dedicated_bound != last.bound)
-    text += ", with own cores for each rank " + term_text(last.dedicated_bound, with_meanings);
+    text += "; with own cores for each rank: " + term_text(last.dedicated_bound, with_meanings);
   text += ".";
   const bool host = (first != nullptr && first->bound == "host") || last.bound == "host";
   if (host) text += fmt::format(" Usual remedies: {}.", fit::host_remedies);
@@ -319,7 +319,7 @@ std::string helps_sentence(const Source& source, const Curve& curve) {
   if (setting != nullptr)
     if (const std::int64_t other = faster_without(curve, *value_of<std::int64_t>(*table, *any, "workers"),
                                                   value_of<double>(*table, *setting, "speedup").value_or(1.0)))
-      text += fmt::format(" (still less than N = {} has)", other);
+      text += fmt::format(" (probably less throughput than N = {})", other);
   if (likely != nullptr && likely != setting) text += "; uncertain: " + gain_text(source, *table, *likely);
   return text + (machine != nullptr ? "; other hardware: " + gain_text(source, *table, *machine) : "") + ".";
 }

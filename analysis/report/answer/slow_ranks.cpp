@@ -31,7 +31,7 @@ std::string slow_rank_sentence(const Source& source, const GlanceStep& step) {
       step.workers, *value_of<std::int64_t>(table, *worst, "rank"), units::percent(*last, 3), units::percent(most, 3));
   constexpr double rounding = 0.005;
   if (step.skew && most > *step.skew + rounding)
-    text += ", partly counted as exposed transfer, because it delays later collectives";
+    text += ", partly counted as exposed transfer";
   return text + " (--report skew).";
 }
 

@@ -39,6 +39,7 @@ TEST_F(Sharded, ItsNextMeasurementNeedsOwnCores) {
   predicted(false);
   ASSERT_NE(next_note(result_), nullptr);
   EXPECT_THAT(next_note(result_)->message, HasSubstr("measuring N = 4 with own cores for each rank would narrow"));
+  EXPECT_THAT(next_note(result_)->advice, HasSubstr("run the job with 4 ranks on hosts with enough cores"));
 }
 
 TEST_F(Sharded, LinksThatWereNotMeasuredAreItsNextMeasurement) {

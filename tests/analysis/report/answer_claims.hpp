@@ -182,7 +182,8 @@ inline void expect_true_own_cores(const std::string& strategy, const std::string
   std::smatch found;
   const bool named = std::regex_search(
       text, found,
-      std::regex("(?:N = (\\d+)[^;.]*, also with own cores for each rank|with own cores for each rank at N = (\\d+))"));
+      std::regex("(?:N = (\\d+)[^;.]*, also with own cores for each rank|with own cores for each rank it is probably N = "
+                 "(\\d+))"));
   EXPECT_EQ(named, differ && steps.size() > 1) << text;
   EXPECT_EQ(text.starts_with("On these cores, "), named) << text;
   if (named) {
@@ -221,10 +222,10 @@ inline void expect_named_steps(const std::string& about, const std::string& stra
   EXPECT_GT(named, 0) << text;
 }
 
-// "still less than N = 2 has": a measured N whose throughput is above that of the named N after the change.
+// "less throughput than N = 2": a measured N whose throughput is above that of the named N after the change.
 inline void expect_true_less_than(const std::string& strategy, const std::string& text, const Report& full) {
   std::smatch found, change;
-  const bool named = std::regex_search(text, found, std::regex("still less than N = (\\d+) has"));
+  const bool named = std::regex_search(text, found, std::regex("less throughput than N = (\\d+)"));
   if (!named) return;
   ASSERT_TRUE(std::regex_search(text, change, std::regex("^At N = (\\d+) ([^:]+): ")));
   const Table* helps = table_named(full, "what_helps");

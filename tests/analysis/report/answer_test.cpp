@@ -157,11 +157,11 @@ TEST(Answer, AgreesWithTheFullReportOfGeneratedDatabases) {
       if (strategy == "ddp" || strategy == "dp") expect_named_steps(about, strategy, text, full);
       if (about == "learning rate" && made.batch_known) expect_true_rate(text, made.choice, full);
       for (const auto& [claim, marks] :
-           std::map<std::string, std::string>{{"own cores", "with own cores for each rank at N"},
+           std::map<std::string, std::string>{{"own cores", "with own cores for each rank it is"},
                                               {"also own cores", ", also with own cores for each rank"},
                                               {"half", "more than half of the step from"},
                                               {"rival", "is as fast"},
-                                              {"less", "still less than"},
+                                              {"less", "less throughput than"},
                                               {"base", ", from "},
                                               {"red", "this rate is too high"}})
         if (text.find(marks) != std::string::npos) ++seen[claim];
