@@ -71,7 +71,7 @@ struct Job {
     imported = import_into(database, options);
     EXPECT_EQ(imported.error, "");
     database.finish_load();
-    not_predicted = fit_imports(database);
+    not_predicted = fit_imports(database).no_prediction;
     const std::vector<metrics::Configuration> all = metrics::read_configurations(database.sql());
     configuration = all.at(0);
     no_rate = metrics::recorded_training(database.sql(), all).value().no_rate;
