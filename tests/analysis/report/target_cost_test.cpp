@@ -90,10 +90,12 @@ TEST(TargetCost, WithoutAPriceHasNoCostAndAWorkerIsAGpu) {
 
 TEST(TargetCost, WithoutAPredictedStepSaysWhatToDo) {
   TrainingTime none = at(4, 0.0);
-  none.note = "refused";
-  const Table table = target_cost_table(options_of(), {&none, 1}, {{100.0, 100.0, 100.0, 0.9}, {}, 0.0, 0});
+  const TargetQuestion target{{100.0, 100.0, 100.0, 0.9}, {}, 0.0, 0};
+  const Table table = target_cost_table(options_of(), {&none, 1}, target);
   EXPECT_TRUE(table.rows.empty());
   EXPECT_THAT(table.empty, HasSubstr("ddpprof run"));
+  none.note = "fsdp at another batch is not predicted";
+  EXPECT_THAT(target_cost_table(options_of(), {&none, 1}, target).empty, HasSubstr(none.note)) << "the reason, if known";
 }
 
 }  // namespace

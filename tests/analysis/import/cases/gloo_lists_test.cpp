@@ -50,7 +50,7 @@ std::vector<std::string> listed_collectives(const std::string& text) {
   EXPECT_EQ(import_files(folder, {folder.write("rank0.json", text)}).error, "");
   store::Database database = store::Database::open_read(folder.path() / "imported.db");
   SQLite::Statement query(database.sql(),
-                          "SELECT op || ' ' || bytes || ' ' || (start_ns - launch_ns) / 1000 || ' ' || (end_ns - start_ns) / 1000 "
+                          "SELECT op || ' ' || bytes || ' ' || ((start_ns - launch_ns) / 1000) || ' ' || ((end_ns - start_ns) / 1000) "
                           "FROM collective ORDER BY start_ns");
   std::vector<std::string> found;
   while (query.executeStep()) found.push_back(query.getColumn(0).getString());
