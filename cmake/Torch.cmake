@@ -51,6 +51,14 @@ find_path(DDPPROF_CRT_INCLUDE crt/host_defines.h HINTS ${nvidia_include_hints} N
 find_path(DDPPROF_CRT_INCLUDE crt/host_defines.h)
 find_path(DDPPROF_CCCL_INCLUDE nv/target HINTS ${nvidia_include_hints} PATH_SUFFIXES cccl NO_DEFAULT_PATH)
 find_path(DDPPROF_CCCL_INCLUDE nv/target PATH_SUFFIXES cccl)
+# torch's CUDA headers include these libraries' headers, too, which CUDA 12 has in packages of their own.
+foreach(library_header CUBLAS:cublas_v2.h CUSOLVER:cusolverDn.h CUSPARSE:cusparse.h)
+  string(REPLACE ":" ";" library_header ${library_header})
+  list(GET library_header 0 library)
+  list(GET library_header 1 header)
+  find_path(DDPPROF_${library}_INCLUDE ${header} HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
+  find_path(DDPPROF_${library}_INCLUDE ${header})
+endforeach()
 find_path(DDPPROF_NCCL_INCLUDE nccl.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
 find_path(DDPPROF_NCCL_INCLUDE nccl.h)
 find_path(DDPPROF_GLOO_INCLUDE gloo/transport/device.h)
@@ -92,6 +100,11 @@ if(DDPPROF_WITH_CUDA)
   target_include_directories(ddpprof_cuda_headers SYSTEM INTERFACE
                              ${DDPPROF_CUPTI_INCLUDE} ${DDPPROF_CUDART_INCLUDE} ${DDPPROF_CRT_INCLUDE}
                              ${DDPPROF_CCCL_INCLUDE} ${DDPPROF_NCCL_INCLUDE})
+  foreach(library CUBLAS CUSOLVER CUSPARSE)
+    if(DDPPROF_${library}_INCLUDE)
+      target_include_directories(ddpprof_cuda_headers SYSTEM INTERFACE ${DDPPROF_${library}_INCLUDE})
+    endif()
+  endforeach()
   target_compile_definitions(ddpprof_cuda_headers INTERFACE DDPPROF_WITH_CUDA=1)
 endif()
 
