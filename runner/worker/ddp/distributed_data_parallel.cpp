@@ -1,6 +1,9 @@
 #include "runner/worker/ddp/distributed_data_parallel.hpp"
 
 #include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
 
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
@@ -20,6 +23,16 @@ std::int64_t cap_bytes(double mib) { return static_cast<std::int64_t>(mib * 1024
 std::int64_t number(const std::map<std::string, std::int64_t>& numbers, const char* key) {
   const auto found = numbers.find(key);
   return found == numbers.end() ? -1 : found->second;
+}
+
+// torch 2.11 has a further parameter: limits of single buckets, which Python's DDP does not set either.
+template <class... Arguments>
+std::shared_ptr<c10d::Reducer> make_reducer(const Arguments&... arguments) {
+  using Limits = std::vector<std::int64_t>;
+  if constexpr (std::is_constructible_v<c10d::Reducer, const Arguments&..., Limits>)
+    return std::make_shared<c10d::Reducer>(arguments..., Limits{});
+  else
+    return std::make_shared<c10d::Reducer>(arguments...);
 }
 
 }  // namespace
@@ -82,10 +95,9 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module
   const std::vector<bool> sparse(parameters_.size(), false);
   auto assignment = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, sparse));
   first_buckets_.assign(assignment.rbegin(), assignment.rend());
-  reducer_ = std::make_shared<c10d::Reducer>(parameters_, first_buckets_, group_.process_group, sparse, cap,
-                                             options.find_unused_parameters, options.gradient_as_bucket_view, names,
-                                             first_cap, /*skip_all_reduce_unused_params=*/false,
-                                             /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+  reducer_ = make_reducer(parameters_, first_buckets_, group_.process_group, sparse, cap, options.find_unused_parameters,
+                          options.gradient_as_bucket_view, names, first_cap, /*skip_all_reduce_unused_params=*/false,
+                          /*use_python_reducer=*/false);
   logger_ = std::make_shared<c10d::Logger>(reducer_);
   reducer_->set_logger(logger_);
   const auto device = parameters_.front().device();
