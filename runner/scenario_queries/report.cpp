@@ -56,7 +56,8 @@ class ScenarioTables {
       const auto scenario = stored_scenario(database_);
       if (!scenario || scenario->measure.batches.size() < 2) return {};
       const fit::PredictOptions options = predict_options(*scenario);
-      return {report::strong_predictions_table(fit::predict_strong_scaling(models(options), options))};
+      return {report::strong_predictions_table(
+          fit::predict_strong_scaling(models(options, options_ == nullptr), options))};
     } catch (const fit::NotSupported&) {
     } catch (const std::invalid_argument&) {
     }
@@ -74,7 +75,7 @@ class ScenarioTables {
       // The parts of a step in a table of step times are not known.
       tables = !fit::stored_steps(database_).empty()
                    ? report::outlook_tables(database_, nullptr, {}, options)
-                   : report::outlook_tables(database_, modelled ? models(options) : nullptr, asked, options);
+                   : report::outlook_tables(database_, modelled ? models(options, true) : nullptr, asked, options);
     } catch (const fit::NotSupported&) {
     } catch (const std::invalid_argument&) {
     }
@@ -87,9 +88,12 @@ class ScenarioTables {
   }
 
  private:
-  const std::shared_ptr<const fit::Models>& models(const fit::PredictOptions& options) {
-    if (!models_) models_ = std::make_shared<const fit::Models>(fit::fit_models(database_, options.all_reduce));
-    return models_;
+  // `asked`: the options are those of outlook(), for which models_ is. Others may have other logs of collectives.
+  std::shared_ptr<const fit::Models> models(const fit::PredictOptions& options, bool asked) {
+    if (asked && models_) return models_;
+    const auto fitted = std::make_shared<const fit::Models>(fit::fit_models(database_, options.all_reduce));
+    if (asked) models_ = fitted;
+    return fitted;
   }
 
   // Returns why a table of step times has no learning rate for other N; empty if it has one.
