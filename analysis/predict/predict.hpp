@@ -58,7 +58,7 @@ PredictResult predict_all(store::Database&, const PredictOptions&);
 // The same with models that were fitted before, with the options' curves of all-reduces if there are any.
 PredictResult predict_all(const std::shared_ptr<const Models>&, const PredictOptions&);
 
-// Returns `strong` of predict_all alone, with models that were fitted before. Empty if fewer than two batches were measured. Throws as predict_all does.
+// Returns `strong` of predict_all alone. Empty if fewer than two batches were measured. Throws as predict_all does.
 std::vector<StrongScaling> predict_strong_scaling(const std::shared_ptr<const Models>&, const PredictOptions&);
 
 struct Results {

@@ -193,11 +193,12 @@ Note next_measurement_note(const NextMeasurement& next, const std::string& strat
   std::string what = "N = " + count + (cores.empty() ? "" : " " + std::string(cores));
   const char* where = cores == own_cores_note ? " on hosts with enough cores" : "";
   std::string advice = imported
-                           ? "run the job with " + count + " ranks" + where + ", with record --append or import --append"
+                           ? "run the job with " + count + " ranks" + where +
+                                 ", with record --append or import --append"
                            : "add " + count + " to the measured worker counts";
   if (next.bench_comm && strategy == "fsdp") {
     what = "all-gathers and reduce-scatters alone at " + what;
-    advice = "give logs of nccl-tests of these links (predict --all-gather and --reduce-scatter)";
+    advice = give_shard_logs;
   } else if (next.bench_comm) {
     what = "all-reduces alone at " + what;
     advice = imported ? "give an nccl-tests log of these links (import it, or predict --all-reduce)"

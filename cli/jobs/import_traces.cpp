@@ -86,7 +86,8 @@ std::shared_ptr<const fit::Models> import_all(const TraceImport& request, const 
 
 }  // namespace ddpprof::cli
 
-std::shared_ptr<const fit::Models> fit_imported(const std::string& subcommand, store::Database& database, Context& context) {
+std::shared_ptr<const fit::Models> fit_imported(const std::string& subcommand, store::Database& database,
+                                                Context& context) {
   std::optional<fit::PredictOptions> asked;
   try {
     asked = scenario_queries::stored_predict_options(database);

@@ -30,7 +30,7 @@ struct TraceImport {
 // Fits and predicts from the imports of the database, in place of earlier fits and predictions. If the data cannot
 // support a prediction, the reason is printed and the measurements stay. `subcommand` is the name in messages.
 // The options are those of the scenario that the database stores. Without one, the imported N and multiples of the
-// largest are predicted.
+// largest are predicted. Returns the models that were fitted; null: none.
 std::shared_ptr<const fit::Models> fit_imported(const std::string& subcommand, store::Database&, Context&);
 
 // Imports, fits and prints the report. Throws UserError and store::DatabaseError.

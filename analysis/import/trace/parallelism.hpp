@@ -51,9 +51,9 @@ struct Recognised {
 //
 // Ranks that all-reduce or reduce-scatter activations in forward process the same samples, so together they have one
 // replica of the model. The number of replicas is the size of the largest group that reduces gradients and contains at
-// most one of these ranks; without such a group it is 1. Ranks that divide sequences by all-to-alls have one
-// replica for each group; it is unknown whether they do if one group has all ranks and nothing distinguishes it from
-// experts. Pipeline stages have no known number of samples per step, because a micro-batch may send several messages.
+// most one of these ranks; without such a group it is 1. Ranks that divide sequences by all-to-alls have one replica
+// for each group. If such a group has all ranks and nothing shows whether they divide sequences or experts, the number
+// is unknown. So is the number of samples per step of pipeline stages: a micro-batch may send several messages.
 Recognised recognise(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>& collectives,
                      std::int64_t computing_devices);
 

@@ -175,7 +175,7 @@ void add_runs_apart(const std::vector<CollectiveRun>& runs, std::vector<Note>& n
 // rate.
 Note unused_link(const ShardedModels& models, const PredictOptions& options) {
   std::string reason = "all-gathers and reduce-scatters between hosts are predicted from measurements or logs alone",
-              advice = "give logs of nccl-tests of these links with --all-gather and --reduce-scatter";
+              advice = give_shard_logs;
   const auto inside = [&](std::int64_t workers) { return models.hosts(workers, options) == 1; };
   if (std::ranges::all_of(options.workers, inside)) {
     reason = "all ranks of the requested N are on one node";
@@ -202,8 +202,7 @@ void add_next(PredictResult& result, SQLite::Database& sql, const ShardedModels&
             (between ? "two hosts would make its prediction possible: collectives between hosts were not measured"
                      : "one host would make its prediction possible: collectives inside of a host were not measured"),
         std::string("run the job on ") + (between ? "two hosts" : "one host") +
-            ", with record --append or import --append, or give logs of nccl-tests of these links (predict "
-            "--all-gather and --reduce-scatter)"));
+            ", with record --append or import --append; or " + give_shard_logs));
     return;
   }
   if (result.predictions.empty()) return;

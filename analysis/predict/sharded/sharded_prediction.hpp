@@ -17,6 +17,10 @@ namespace ddpprof::fit {
 // In the note of a prediction that assumes own cores for each rank, because sharing is not modelled.
 inline constexpr std::string_view own_cores_note = "with own cores for each rank";
 
+// The advice that replaces a measurement of links.
+inline constexpr const char* give_shard_logs =
+    "give nccl-tests logs of both collectives on these links: predict --all-gather LOG --reduce-scatter LOG";
+
 // Returns no prediction and no note if the database has no sharded training. Worker counts that are refused are in a
 // note. Throws SQLite::Exception.
 //
